@@ -1,0 +1,8 @@
+//! The WebSocket protocol, RFC 6455, without I/O.
+
+pub mod close;
+pub mod connection;
+pub mod frame;
+pub mod handshake;
+pub mod keepalive;
+pub mod message;
