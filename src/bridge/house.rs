@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::open_command::OpenCommand;
 use super::owner::Chore;
 use super::presence::Presence;
+use crate::config::open_command::OpenCommand;
 use crate::editor::diff::Diffs;
 use crate::editor::state::State;
 use crate::mcp::call::ClientId;

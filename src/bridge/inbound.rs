@@ -7,8 +7,7 @@ use super::house::{Entry, House, REFUSALS_MAX, Stopping, Todo, UNAUTHENTICATED_M
 use super::owner::{Chore, Owner};
 use crate::effect::Answer;
 use crate::mcp::call::ClientId;
-use crate::reactor::event::Event;
-use crate::reactor::{Signal, StreamId};
+use crate::reactor::{Event, Signal, StreamId};
 use crate::stdx::Millis;
 use crate::stdx::slots::Key;
 use crate::tools::Reply;
@@ -52,11 +51,12 @@ impl House {
             Event::File { owner: Owner::Call(call), result } => {
                 self.tools.answer(call, Reply::Io(Answer::File(result)));
             }
-            Event::Exited { status, .. } => log::debug!("open command ended: {status}"),
+            Event::Exited { status, .. } => log::debug!("open command ended: {status:?}"),
             Event::Written { result: Err(_), .. }
             | Event::Closed { .. }
             | Event::AfterPoll { .. }
             | Event::File { .. }
+            | Event::HandleClosed { .. }
             | Event::Phase { .. }
             | Event::Woken { .. } => {}
         }
@@ -124,7 +124,7 @@ impl House {
     fn signal(&mut self, signal: Signal) {
         self.stopping = match self.stopping {
             Stopping::No => {
-                log::info!("{signal}: stopping");
+                log::info!("{signal:?}: stopping");
                 Stopping::Asked
             }
             Stopping::Asked | Stopping::Now => Stopping::Now,

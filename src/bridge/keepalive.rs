@@ -14,7 +14,10 @@ use crate::reactor::{Reactor, StreamId};
 use crate::stdx::slots::Key;
 
 impl House {
-    pub(super) fn client_came<K: Kernel>(&mut self, reactor: &mut Reactor<K, Owner>) {
+    pub(super) fn client_came<K: Kernel>(&mut self, key: Key, reactor: &mut Reactor<K, Owner>) {
+        if let Some(entry) = self.clients.get_mut(key) {
+            entry.client.begin_keepalive(sample(entry.stream, reactor), reactor.now());
+        }
         self.presence.restore_if_missing(reactor.kernel());
         let Some(interval_ms) = NonZeroU64::new(self.rules.interval_ms) else { return };
         if self.timers.keepalive.is_none() {
@@ -37,12 +40,12 @@ impl House {
     pub(super) fn tick<K: Kernel>(&mut self, reactor: &mut Reactor<K, Owner>) {
         self.presence.restore_if_missing(reactor.kernel());
         let now = reactor.now();
-        let kind = self.keepalive.tick(now);
+        let Some(tick) = self.keepalive.handle_timeout(now) else { return };
         let keys: Vec<Key> = self.connected.values().copied().collect();
         for key in keys {
             let Some(entry) = self.clients.get_mut(key) else { continue };
             let sample = sample(entry.stream, reactor);
-            if entry.client.tick(kind, sample, now) {
+            if entry.client.tick(tick, sample, now) {
                 reactor.after_next_poll(Owner::Stall(key));
             }
             self.mark_dirty(key);

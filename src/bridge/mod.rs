@@ -25,6 +25,7 @@ use crate::config::state::BridgeRecord;
 use crate::editor::diff::Diffs;
 use crate::editor::state::{Folder, State};
 use crate::mcp::Door;
+use crate::mcp::door as mcp;
 use crate::proto::ws::connection::{self, Binary};
 use crate::proto::ws::keepalive::Ticker;
 use crate::reactor::sys::Kernel;
@@ -44,6 +45,12 @@ const REFRESH_MS: NonZeroU64 = NonZeroU64::new(12 * 60 * 60 * 1000).expect("half
 
 /// The largest message Claude Code takes on this door; a larger one makes it reconnect.
 const OUTBOUND_BYTES_MAX: usize = 16 << 20;
+
+/// Calls one client may have in flight beside its held ones.
+const CALLS_MAX: usize = 64;
+
+/// Diffs one client may have waiting for a person.
+const HELD_CALLS_MAX: usize = 32;
 
 /// A bridge, running or not.
 pub struct Bridge<K> {
@@ -259,14 +266,18 @@ fn house(
 }
 
 /// What Claude Code finds on its door.
-fn ide_door() -> Door {
-    Door {
+fn ide_door() -> &'static Door {
+    Door::leak(mcp::Options {
         server_name: "footbridge",
         server_version: VERSION,
         tools: tools::IDE,
         outbound_bytes_max: OUTBOUND_BYTES_MAX,
-        ..Door::default()
-    }
+        calls_max: CALLS_MAX,
+        held_calls_max: HELD_CALLS_MAX,
+        server_title: Some("footbridge"),
+        server_description: Some(env!("CARGO_PKG_DESCRIPTION")),
+        instructions: None,
+    })
 }
 
 impl fmt::Display for StartError {

@@ -8,11 +8,11 @@
 use super::house::{House, Stopping, Todo};
 use super::owner::{Chore, Owner};
 use crate::editor::diff;
-use crate::effect::{Answer, Effect};
+use crate::effect::{self, Answer, Effect};
 use crate::mcp::call::CallId;
 use crate::proto::ws::close::CloseCode;
-use crate::reactor::sys::Kernel;
 use crate::reactor::Reactor;
+use crate::reactor::sys::Kernel;
 use crate::stdx::Millis;
 use crate::stdx::slots::Key;
 use crate::tools::view::View;
@@ -142,7 +142,7 @@ impl House {
             Output::Came => {
                 log::info!("{id} connected");
                 self.connected.insert(id, key);
-                self.client_came(reactor);
+                self.client_came(key, reactor);
             }
             Output::Left => {
                 self.connected.remove(&id);
@@ -224,7 +224,9 @@ impl House {
                 let reply = match &self.open_command {
                     None => Ok(false),
                     Some(command) => {
-                        let command = command.command(&path, line, column);
+                        // Editors count from 1.
+                        let argv = command.argv(&path, line.saturating_add(1), column.saturating_add(1));
+                        let command = effect::Command { argv, cwd: None };
                         reactor.spawn(Owner::OpenCommand, &command).map(|_| true)
                     }
                 };

@@ -20,12 +20,12 @@ use super::leaving::{DRAIN_MS, Leaving, WINDOW_MS_DEFAULT};
 use crate::mcp::call::{CallId, ClientId};
 use crate::mcp::content::Outcome;
 use crate::mcp::{Door, Server};
-use crate::proto::http::head::{HeadReader, Progress};
+use crate::proto::http::head::{HeadReader, Limits, Progress};
 use crate::proto::http::request::Request;
 use crate::proto::http::response::Response;
 use crate::proto::ws::close::CloseCode;
 use crate::proto::ws::connection::{self, Connection, Fill, Input};
-use crate::proto::ws::keepalive::{DropReason, Sample, TickKind, Verdict};
+use crate::proto::ws::keepalive::{KeepAlive, Sample, Tick, Verdict};
 use crate::stdx::Millis;
 use crate::stdx::chunks::Chunks;
 
@@ -38,7 +38,7 @@ pub struct Rules {
     /// Who may come in.
     pub policy: DoorPolicy,
     /// What the IDE door offers.
-    pub door: Door,
+    pub door: &'static Door,
     /// WebSocket limits.
     pub websocket: connection::Options,
     /// Keep-alive interval; 0 = off.
@@ -90,7 +90,7 @@ enum State {
 impl Client {
     /// A connection accepted at `now`.
     pub fn new(id: ClientId, now: Millis) -> Client {
-        let state = State::Head { reader: HeadReader::default(), deadline: now + HEAD_DEADLINE_MS };
+        let state = State::Head { reader: HeadReader::new(Limits::default()), deadline: now + HEAD_DEADLINE_MS };
         Client {
             id,
             state,
@@ -142,7 +142,7 @@ impl Client {
         if !session.is_gate_open() {
             return false;
         }
-        let is_taken = session.server.notify(method, params);
+        let is_taken = session.server.notify(method, params).is_ok();
         session.take_outputs(now, &mut self.work);
         is_taken
     }
@@ -188,7 +188,7 @@ impl Client {
     /// is below the mark again. `queued` as in [`Client::handle_data`]. True if anything was done.
     pub fn resume(&mut self, queued: usize, rules: &Rules, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
-        let is_crowded = self.is_paused && queued + session.connection.output().len() > QUEUE_LOW_BYTES;
+        let is_crowded = self.is_paused && queued + session.connection.queued() > QUEUE_LOW_BYTES;
         if is_crowded {
             return false;
         }
@@ -208,11 +208,10 @@ impl Client {
     /// Everything handed over before [`Output::AwaitWritten`] is written.
     pub fn handle_written(&mut self, queued: usize, rules: &Rules, now: Millis) {
         let state = std::mem::replace(&mut self.state, State::Gone);
-        let State::Upgrading { mut session, mut waiting } = state else {
+        let State::Upgrading { session, mut waiting } = state else {
             self.state = state;
             return;
         };
-        session.keepalive.restart(now);
         self.state = State::Connected(session);
         self.outputs.push_back(Output::Came);
         self.outputs.push_back(Output::ResumeReads);
@@ -288,24 +287,24 @@ impl Client {
         }
     }
 
-    /// One tick of the keep-alive. True when the stall must be confirmed after the next poll.
-    pub fn tick(&mut self, kind: TickKind, sample: Sample, now: Millis) -> bool {
-        let State::Connected(session) = &mut self.state else { return false };
-        let sample = Sample { is_paused: self.is_paused, ..sample };
-        let verdict = session.keepalive.tick(kind, sample, now);
-        if !matches!(verdict, Verdict::Drop(_)) {
-            session.connection.send_ping(&[]);
+    /// The owner of the socket has taken [`Output::Came`] up: the keep-alive windows begin.
+    pub fn begin_keepalive(&mut self, sample: Sample, now: Millis) {
+        if let State::Connected(session) = &mut self.state {
+            session.keepalive = Some(KeepAlive::new(sample, now));
         }
-        self.obey(verdict, now)
+    }
+
+    /// One tick of the keep-alive. True when the stall must be confirmed after the next poll.
+    pub fn tick(&mut self, tick: Tick, sample: Sample, now: Millis) -> bool {
+        let sample = Sample { is_paused: self.is_paused, ..sample };
+        self.judge(now, |policy| policy.tick(tick, sample, now), true)
     }
 
     /// The sample taken right after the poll that a stalled tick waited for.
     pub fn confirm(&mut self, sample: Sample, now: Millis) {
-        if let State::Connected(session) = &mut self.state {
-            let sample = Sample { is_paused: self.is_paused, ..sample };
-            let verdict = session.keepalive.confirm(sample, now);
-            self.obey(verdict, now);
-        }
+        let sample = Sample { is_paused: self.is_paused, ..sample };
+        let asks_again = self.judge(now, |policy| policy.confirm(sample, now), false);
+        assert!(!asks_again);
     }
 
     /// What must be done next.
@@ -374,7 +373,7 @@ impl Client {
                 let connection =
                     Connection::new(connection::Role::Server, rules.websocket);
                 let server = Server::new(self.id, rules.door);
-                let session = Box::new(Session::new(connection, server, now));
+                let session = Box::new(Session::new(self.id, connection, server));
                 self.state = State::Upgrading { session, waiting: rest.to_vec() };
                 self.outputs.push_back(Output::PauseReads);
                 self.outputs.push_back(Output::AwaitWritten);
@@ -406,31 +405,31 @@ impl Client {
                 }
             }
             Stop::Closed(frame) => {
-                let code = frame.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+                let code = frame.code.map_or(0, CloseCode::get);
                 self.leave(patient(rules, now), &format!("sent Close code={code}"));
             }
             Stop::Failed(error) => self.leave(patient(rules, now), &format!("Client error: {error}")),
         }
     }
 
-    /// Carries a verdict out; true when it asks for a confirmation.
-    fn obey(&mut self, verdict: Verdict, now: Millis) -> bool {
-        match verdict {
-            Verdict::Keep => false,
-            Verdict::Confirm => true,
-            Verdict::Drop(reason) => {
-                self.drop_client(&reason, now);
-                false
-            }
+    /// Carries the policy's verdict out; true when it asks for a confirmation.
+    fn judge(
+        &mut self,
+        now: Millis,
+        verdict: impl FnOnce(&mut KeepAlive) -> Verdict,
+        pings: bool,
+    ) -> bool {
+        let State::Connected(session) = &mut self.state else { return false };
+        let Some(policy) = &mut session.keepalive else { return false };
+        let verdict = verdict(policy);
+        if let Verdict::Drop(reason) = verdict {
+            log::info!("Closed {}: {reason}", self.id);
+            session.connection.send_close(reason.close_code(), reason.close_reason());
+            self.leave(Leaving::hasty(DRAIN_MS, now), reason.disconnect_reason());
+        } else if pings {
+            session.connection.send_ping(&[]);
         }
-    }
-
-    fn drop_client(&mut self, reason: &DropReason, now: Millis) {
-        log::info!("Closed {}: {reason}", self.id);
-        if let State::Connected(session) = &mut self.state {
-            session.connection.send_close(CloseCode::INTERNAL_ERROR, reason.close_reason());
-        }
-        self.leave(Leaving::hasty(DRAIN_MS, now), reason.disconnect_reason());
+        verdict == Verdict::Confirm
     }
 
     /// Leaves: queued bytes first, then the half-close, by the deadlines of `leaving`.

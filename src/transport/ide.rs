@@ -13,8 +13,8 @@ use crate::mcp::Server;
 use crate::mcp::call::{CallId, ClientId};
 use crate::proto::ws::close::CloseFrame;
 use crate::proto::ws::connection::{Connection, Event, Input};
+use crate::proto::ws::error::PeerError;
 use crate::proto::ws::keepalive::KeepAlive;
-use crate::proto::ws::message::PeerError;
 use crate::stdx::Millis;
 
 /// The real client is deaf to notifications in the first ~100 ms after its `ide_connected`; five
@@ -33,9 +33,11 @@ pub const QUEUE_LOW_BYTES: usize = 1 << 20;
 /// The client's session on this door.
 #[derive(Debug)]
 pub struct Session {
+    client: ClientId,
     pub(super) connection: Connection,
     pub(super) server: Server,
-    pub(super) keepalive: KeepAlive,
+    /// From the moment the 101 is written.
+    pub(super) keepalive: Option<KeepAlive>,
     gate: Gate,
 }
 
@@ -84,8 +86,8 @@ pub(super) enum Stop {
 }
 
 impl Session {
-    pub(super) fn new(connection: Connection, server: Server, now: Millis) -> Session {
-        Session { connection, server, keepalive: KeepAlive::new(now), gate: Gate::Shut }
+    pub(super) fn new(client: ClientId, connection: Connection, server: Server) -> Session {
+        Session { client, connection, server, keepalive: None, gate: Gate::Shut }
     }
 
     /// Runs the messages in `input`, one at a time, until there is a reason to stop. An unparsed
@@ -140,7 +142,7 @@ impl Session {
         let has_called = self.take_outputs(now, work);
         if has_called {
             Some(Stop::Called)
-        } else if queued + self.connection.output().len() > QUEUE_HIGH_BYTES {
+        } else if queued + self.connection.queued() > QUEUE_HIGH_BYTES {
             Some(Stop::Crowded)
         } else {
             None
@@ -176,7 +178,7 @@ impl Session {
             self.open_gate_at(now + GATE_AFTER_CONNECTED_MS, true);
         } else {
             let len = params.map_or(0, |params| params.get().len());
-            log::debug!("{}: notification {method} params={len}B ignored", self.client());
+            log::debug!("{}: notification {method:?} params={len}B ignored", self.client);
         }
     }
 
@@ -208,9 +210,5 @@ impl Session {
 
     pub(super) fn is_gate_open(&self) -> bool {
         self.gate == Gate::Open
-    }
-
-    fn client(&self) -> ClientId {
-        self.server.client()
     }
 }
