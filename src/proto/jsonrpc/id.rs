@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn nothing_else_is_an_id() {
-        for token in ["null", "true", "false", "{}", "[]", "[1]", "1.5", "1.0", "1e3", "1E3", "-2e0"]
+        for token in
+            ["null", "true", "false", "{}", "[]", "[1]", "1.5", "1.0", "1e3", "1E3", "-2e0"]
         {
             check(token, false);
         }

@@ -28,11 +28,17 @@ fn check(text: &str, expected: &str) {
 fn messages_are_told_apart_and_borrowed() {
     for (text, expected) in [
         (r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#, "request 0 ping -"),
-        (r#" {"method":"a","params":{"x": 1},"jsonrpc":"2.0","id":""}  "#, r#"request "" a {"x": 1}"#),
+        (
+            r#" {"method":"a","params":{"x": 1},"jsonrpc":"2.0","id":""}  "#,
+            r#"request "" a {"x": 1}"#,
+        ),
         (r#"{"jsonrpc":"2.0","id":-7,"method":"","params":[]}"#, "request -7  []"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":null}"#, "request 1 a -"),
         (r#"{"jsonrpc":"2.0","id":1,"method":"p\u0069ng","other":{"id":9}}"#, "request 1 ping -"),
-        (r#"{"\u006asonrpc":"2.0","id":9007199254740993,"method":"m"}"#, "request 9007199254740993 m -"),
+        (
+            r#"{"\u006asonrpc":"2.0","id":9007199254740993,"method":"m"}"#,
+            "request 9007199254740993 m -",
+        ),
         (r#"{"jsonrpc":"2.\u0030","method":"n","params":5}"#, "notification n 5"),
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response 1 {} -"),
         (r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, "response - - {}"),
@@ -45,9 +51,21 @@ fn messages_are_told_apart_and_borrowed() {
 #[test]
 fn what_is_no_json_is_a_parse_error_without_id() {
     for text in [
-        "", " ", "{", "}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", "nul", "{'a':1}", "01",
-        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x", "\u{feff}{}", "[1,]", "\"\n\"",
-        r#"{"jsonrpc":"2.0","id":01,"method":"ping"}"#, r#"{"a":"\x"}"#, "Content-Length: 5\r\n\r\n{}",
+        "",
+        " ",
+        "{",
+        "}",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
+        "nul",
+        "{'a':1}",
+        "01",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x",
+        "\u{feff}{}",
+        "[1,]",
+        "\"\n\"",
+        r#"{"jsonrpc":"2.0","id":01,"method":"ping"}"#,
+        r#"{"a":"\x"}"#,
+        "Content-Length: 5\r\n\r\n{}",
     ] {
         check(text, "-32700 null");
     }
