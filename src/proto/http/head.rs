@@ -171,6 +171,12 @@ pub struct HeadReader {
     failed: Option<HeadError>,
 }
 
+impl Default for HeadReader {
+    fn default() -> Self {
+        HeadReader::new(Limits::default())
+    }
+}
+
 impl HeadReader {
     /// A reader at the start of a connection.
     pub fn new(limits: Limits) -> HeadReader {
