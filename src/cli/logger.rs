@@ -1,4 +1,4 @@
-//! Log lines on stderr: `HH:MM:SS.mmm level message`, in UTC, one line each.
+//! Log lines on stderr: `HH:MM:SS.mmm LEVEL message`, in UTC, one line each.
 //!
 //! A message may quote what a peer sent, so control characters are escaped: no peer can move the
 //! cursor or forge a line. The bridge has one thread, so a line that stderr would not take at once
@@ -65,8 +65,7 @@ fn takes_a_line(_stderr: &io::StderrLock<'_>) -> bool {
 }
 
 fn line(record: &Record<'_>, since_1970_ms: u64) -> String {
-    let level = record.level().as_str().to_ascii_lowercase();
-    let mut line = format!("{} {level} ", time_of_day(since_1970_ms));
+    let mut line = format!("{} {} ", time_of_day(since_1970_ms), record.level());
     // Formatting into a String fails only if a value's own formatting does; its start is kept.
     let mut message = String::new();
     let _ = write!(message, "{}", record.args());
@@ -116,16 +115,16 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_with_time_and_level() {
-        check("client_7: left bytes=5", "12:34:56.789 warn client_7: left bytes=5\n");
-        check("naïve ✓", "12:34:56.789 warn naïve ✓\n");
-        check("", "12:34:56.789 warn \n");
+        check("client_7: left bytes=5", "12:34:56.789 WARN client_7: left bytes=5\n");
+        check("naïve ✓", "12:34:56.789 WARN naïve ✓\n");
+        check("", "12:34:56.789 WARN \n");
     }
 
     #[test]
     fn nothing_in_a_message_moves_the_cursor() {
-        check("a\nb\r\tc", "12:34:56.789 warn a\\nb\\r\\tc\n");
-        check("\u{1b}[2J\u{7f}\u{9b}", "12:34:56.789 warn \\u{1b}[2J\\u{7f}\\u{9b}\n");
-        check("a\u{2028}b\u{202e}c", "12:34:56.789 warn a\\u{2028}b\\u{202e}c\n");
+        check("a\nb\r\tc", "12:34:56.789 WARN a\\nb\\r\\tc\n");
+        check("\u{1b}[2J\u{7f}\u{9b}", "12:34:56.789 WARN \\u{1b}[2J\\u{7f}\\u{9b}\n");
+        check("a\u{2028}b\u{202e}c", "12:34:56.789 WARN a\\u{2028}b\\u{202e}c\n");
     }
 
     #[test]

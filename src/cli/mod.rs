@@ -16,7 +16,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use crate::config::flag::{self, FLAGS, Flag, Kind};
-use crate::config::source::{Env, Setting};
+use crate::config::source::{Env, Setting, quote};
 use crate::transport::door::VERSION;
 
 /// Exit code of a command line that cannot be run.
@@ -62,7 +62,10 @@ fn arguments() -> impl Iterator<Item = Arg> {
         let arg = Arg::new(flag.name).long(flag.name);
         match flag.kind {
             Kind::Switch => arg.action(ArgAction::SetTrue),
-            Kind::One(_) => arg.action(ArgAction::Set).value_parser(value_parser!(OsString)),
+            Kind::One(_) => arg
+                .action(ArgAction::Set)
+                .allow_negative_numbers(true)
+                .value_parser(value_parser!(OsString)),
             Kind::Many(..) => arg.action(ArgAction::Append).value_parser(value_parser!(OsString)),
         }
     })
@@ -124,7 +127,7 @@ fn complaint(error: &clap::Error) -> String {
     let meant =
         |kind| context(kind).map_or(String::new(), |text| format!(", did you mean {text}?"));
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
-    match error.kind() {
+    let complaint = match error.kind() {
         ErrorKind::UnknownArgument => {
             format!("unknown argument {argument}{}", meant(ContextKind::SuggestedArg))
         }
@@ -135,24 +138,30 @@ fn complaint(error: &clap::Error) -> String {
         ErrorKind::InvalidValue => format!("{argument} needs a value"),
         ErrorKind::TooManyValues => {
             let value = context(ContextKind::InvalidValue).unwrap_or_default();
-            format!("{argument} takes no value, not {value}")
+            format!("{argument} takes no value, but got {value}")
         }
-        ErrorKind::ArgumentConflict => {
-            let other = context(ContextKind::PriorArg).unwrap_or_default();
-            match other == argument || other.is_empty() {
-                true => format!("{argument} can be given once only, and after the command"),
-                false => format!("{argument} cannot stand with {other}"),
-            }
+        ErrorKind::ArgumentConflict if argument.is_empty() => {
+            "flags stand after the command".to_owned()
         }
-        _ => error.to_string().lines().next().unwrap_or_default().replace("error: ", ""),
-    }
+        ErrorKind::ArgumentConflict => format!("{argument} can be given only once"),
+        _ => {
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            line.strip_prefix("error: ").unwrap_or(line).to_owned()
+        }
+    };
+    format!("{complaint} (see footbridge serve --help)")
 }
 
 fn context_text(value: &ContextValue) -> String {
     match value {
-        ContextValue::String(text) => format!("\"{}\"", text.escape_debug()),
+        ContextValue::String(text) => {
+            // A known flag comes with the name of its value: `--port <port>`.
+            let name = text.split(" <").next().unwrap_or_default();
+            quote(name)
+        }
         ContextValue::Strings(texts) => {
-            let quoted: Vec<String> = texts.iter().map(|text| format!("\"{text}\"")).collect();
+            let quoted: Vec<String> = texts.iter().map(|text| quote(text)).collect();
             quoted.join(" or ")
         }
         _ => String::new(),
@@ -164,9 +173,9 @@ fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// One line to stderr, with where to read on.
+/// One line to stderr.
 fn complain(text: &str) {
-    let line = format!("footbridge: {text}; see footbridge serve --help\n");
+    let line = format!("footbridge: {text}\n");
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 

@@ -33,7 +33,10 @@ pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
         Ok(options) => options,
         Err(error) => {
             complain(&error.to_string());
-            return ExitCode::from(EXIT_USAGE);
+            return match error.is_usage() {
+                true => ExitCode::from(EXIT_USAGE),
+                false => ExitCode::FAILURE,
+            };
         }
     };
     logger::start(options.log_level);

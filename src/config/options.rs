@@ -4,6 +4,7 @@
 //! ([`Surroundings`]); [`ServeOptions`] come out, or one complaint. Whatever would let strangers in
 //! by accident is refused here; whatever lets them in on purpose becomes a warning.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,8 +18,6 @@ use crate::transport::lock_file;
 use crate::transport::origin::Origin;
 use crate::transport::token::Token;
 
-use super::flag;
-use super::nearest;
 use super::open_command::OpenCommand;
 use super::source::{Env, FilePath, Picked, Place, Setting, SettingError, SettingsFile, Sources};
 use super::state;
@@ -147,7 +146,7 @@ impl Ports {
 impl ServeOptions {
     /// Turns the command line's settings into options.
     pub fn resolve(
-        flags: std::collections::BTreeMap<&'static str, Setting>,
+        flags: BTreeMap<&'static str, Setting>,
         around: &Surroundings<'_>,
     ) -> Result<ServeOptions, SettingError> {
         let file = read_settings_file(SettingsFile::find(&flags, around.env), around)?;
@@ -363,17 +362,9 @@ fn open_command(sources: &Sources<'_>) -> Result<Option<OpenCommand>, SettingErr
 }
 
 fn log_level(sources: &Sources<'_>) -> Result<LevelFilter, SettingError> {
-    let Some(picked) = sources.pick("log")? else { return Ok(LevelFilter::Info) };
-    let names = ["off", "error", "warn", "info", "debug", "trace"];
-    let text = only_value(&picked.setting).unwrap_or_default();
-    let hint = nearest::hint(&text.to_string_lossy(), names);
-    let expected = flag::find("log").map_or("", |flag| flag.help);
-    typed(&picked, expected, |text| text.parse().ok()).map_err(|error| match error {
-        SettingError::BadValue { place, value, expected } if !hint.is_empty() => {
-            SettingError::BadValue { place, value, expected: format!("{expected}{hint}") }
-        }
-        error => error,
-    })
+    let expected = "off, error, warn, info, debug or trace";
+    let level = value(sources, "log", expected, |text| text.parse().ok())?;
+    Ok(level.unwrap_or(LevelFilter::Info))
 }
 
 fn connections(text: &str) -> Option<usize> {

@@ -135,6 +135,22 @@ pub enum SettingError {
     NoFolder(String),
 }
 
+impl SettingError {
+    /// Whether other arguments would mend it; if not, the machine has to change.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            SettingError::NoFolder(_) => false,
+            SettingError::Unreadable { .. }
+            | SettingError::NotAnObject { .. }
+            | SettingError::UnknownKey { .. }
+            | SettingError::WrongType { .. }
+            | SettingError::BadValue { .. }
+            | SettingError::Conflict { .. }
+            | SettingError::Unsafe(_) => true,
+        }
+    }
+}
+
 impl Sources<'_> {
     /// The setting of the highest layer that names the flag.
     pub fn pick(&self, name: &'static str) -> Result<Option<Picked>, SettingError> {

@@ -121,14 +121,13 @@ mod tests {
         assert_eq!(BridgeRecord::parse(record.render().as_bytes()), Some(record));
         let token = Token::from_random([7; 16]);
         assert_eq!(parse_token(render_token(&token).as_bytes()), Some(token));
-        for junk in [
-            &b""[..],
-            b"{}",
-            b"{\"pid\":-1}",
-            b"short",
-            b"\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe",
-        ] {
-            assert_eq!((BridgeRecord::parse(junk), parse_token(junk)), (None, None));
+        for junk in [&b""[..], b"{}", b"5", b"{\"pid\":-1}", b"\xff\xfe"] {
+            assert_eq!(BridgeRecord::parse(junk), None);
+        }
+        for junk in
+            [&b""[..], b"short", b"two words here", b"\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe"]
+        {
+            assert_eq!(parse_token(junk), None);
         }
     }
 }

@@ -171,6 +171,12 @@ pub struct HeadReader {
     failed: Option<HeadError>,
 }
 
+impl Default for HeadReader {
+    fn default() -> Self {
+        HeadReader::new(Limits::default())
+    }
+}
+
 impl HeadReader {
     /// A reader at the start of a connection.
     pub fn new(limits: Limits) -> HeadReader {
@@ -286,18 +292,15 @@ fn parse(head: &[u8], fields_max: usize) -> Result<Request, HeadError> {
 
 /// Names what is wrong with a head that httparse refuses.
 fn diagnose(head: &[u8]) -> HeadError {
-    let text = head.strip_suffix(b"\r\n\r\n").unwrap_or(head);
-    let mut lines = split_lines(text);
+    // Every LF of a head follows the CR of its line end; a CR left in a line is a bare one.
+    let lines = head.split_inclusive(|&byte| byte == b'\n');
+    let mut lines = lines.map(|line| line.strip_suffix(b"\r\n").unwrap_or(line));
     let request_line = lines.next().unwrap_or_default();
     if let Some(error) = diagnose_request_line(request_line) {
         return error;
     }
-    lines.find_map(diagnose_field).unwrap_or(HeadError::BadRequestLine)
-}
-
-fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    // Every LF of a head follows a CR, so the CR before each one belongs to the line end.
-    text.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    let mut fields = lines.take_while(|line| !line.is_empty());
+    fields.find_map(diagnose_field).unwrap_or(HeadError::BadRequestLine)
 }
 
 fn diagnose_request_line(line: &[u8]) -> Option<HeadError> {
