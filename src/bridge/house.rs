@@ -124,8 +124,8 @@ impl House {
 
     /// The connection that has waited longest to be let in, if any waits.
     pub(super) fn oldest_unauthenticated(&self) -> (usize, Option<Key>) {
-        let waiting = self.clients.iter().filter(|(_, entry)| entry.client.is_unauthenticated());
-        let oldest = waiting.clone().min_by_key(|(_, entry)| entry.client.id());
-        (waiting.count(), oldest.map(|(key, _)| key))
+        let waiting = || self.clients.iter().filter(|(_, entry)| entry.client.is_unauthenticated());
+        let oldest = waiting().min_by_key(|(_, entry)| entry.client.id());
+        (waiting().count(), oldest.map(|(key, _)| key))
     }
 }

@@ -65,8 +65,8 @@ impl Memory {
         };
         kernel.create_dir_all(folder, FOLDER_MODE).map_err(failed(folder))?;
         let path = folder.join(state::BRIDGE_FILE);
-        let record = || BridgeRecord::parse(&kernel.read_file(&path, FILE_BYTES_MAX).ok()?);
-        let last = record();
+        let text = kernel.read_file(&path, FILE_BYTES_MAX).unwrap_or_default();
+        let last = BridgeRecord::parse(&text);
         let held = kernel.hold(&path, FILE_MODE).map_err(failed(&path))?;
         if held.is_none() {
             return Err(StartError::Served(last));

@@ -6,13 +6,20 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::config::options::{ServeOptions, Surroundings};
+use crate::bridge::{Bridge, StartError, Status};
+use crate::config::options::{Credential, ServeOptions, Surroundings};
 use crate::config::source::{Env, Setting};
+use crate::config::state::BridgeRecord;
+use crate::reactor::sys::real::RealKernel;
 
-use super::{EXIT_USAGE, complain, logger};
+use super::{EXIT_USAGE, complain, logger, tell};
+
+/// Exit code when another bridge serves the workspace.
+const EXIT_SERVED: u8 = 3;
 
 /// Runs the bridge until it ends.
 pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
@@ -43,12 +50,68 @@ pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
     for warning in &options.warnings {
         log::warn!("{warning}");
     }
-    start(options)
+    match RealKernel::new() {
+        Ok(kernel) => serve(kernel, &options),
+        Err(error) => fail(&StartError::Loop(error)),
+    }
 }
 
-// CALL SITE OF THE BRIDGE: `crate::bridge::serve(options)` belongs here.
-fn start(options: ServeOptions) -> ExitCode {
-    log::error!("this build has no bridge to run for {}", options.workspaces[0].given.display());
+fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
+    let mut bridge = Bridge::default();
+    let status = match bridge.start(kernel, options) {
+        Ok(status) => status,
+        Err(StartError::Served(record)) => return is_served(record, options.is_joining),
+        Err(error) => return fail(&error),
+    };
+    super::say(&format!("footbridge listening on {}:{}\n", options.bind, status.port));
+    tell(&how_to_connect(&status, options));
+    // Whatever breaks inside, the lock file must not outlive us.
+    let ended = catch_unwind(AssertUnwindSafe(|| bridge.run()));
+    let stopped = bridge.stop();
+    assert!(stopped.is_ok());
+    match ended {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => fail(&StartError::Loop(error)),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// What a person reads once the bridge runs.
+fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
+    let mut text = format!("serving {}\n", options.workspaces[0].given.display());
+    if let Some(path) = &options.settings_file {
+        text += &format!("settings {}\n", path.display());
+    }
+    match &status.lock_path {
+        Some(path) => {
+            text += &format!("lock file {}\n", path.display());
+            text += "connect: run claude --ide in that folder, or /ide in a running Claude Code\n";
+        }
+        None => text += "no lock file: a client needs the port and the token\n",
+    }
+    if let Some(lost) = status.lost_port {
+        text += &format!(
+            "port {lost}, used last time, is taken: clients that still know it find this bridge \
+             with /ide only\n"
+        );
+    }
+    if options.credential != Credential::Open {
+        text += "whoever has the token gets what this door offers: it is in the lock file alone\n";
+    }
+    text + "Ctrl-C stops it\n"
+}
+
+/// Another bridge runs here: no second one, since Claude Code connects to neither of two.
+fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
+    tell(&format!("footbridge: {}\n", StartError::Served(record)));
+    match is_joining {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_SERVED),
+    }
+}
+
+fn fail(error: &StartError) -> ExitCode {
+    tell(&format!("footbridge: {error}\n"));
     ExitCode::FAILURE
 }
 
