@@ -173,10 +173,14 @@ fn say(text: &str) {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
+/// Prints to stderr; nobody has to read it.
+fn tell(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// One line to stderr.
 fn complain(text: &str) {
-    let line = format!("footbridge: {text}\n");
-    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    tell(&format!("footbridge: {text}\n"));
 }
 
 #[cfg(test)]

@@ -104,6 +104,8 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
     ///
     /// # Errors
     /// When polling fails; a further call polls again.
+    // The event lends from the loop, which `Iterator` cannot say.
+    #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Option<Event<'_, T>>> {
         Ok(self.next_timed()?.map(|(_, event)| event))
     }

@@ -13,7 +13,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use mio::event::Source;
 use mio::net::TcpStream;
 use mio::{Interest, Registry};
 use rustix::io::Errno;
@@ -123,6 +122,7 @@ impl Process {
     pub(super) fn register(&self, registry: &Registry, token: mio::Token) -> io::Result<bool> {
         #[cfg(target_os = "linux")]
         if let Some(pidfd) = &self.pidfd {
+            use mio::event::Source;
             use std::os::fd::AsRawFd;
             let descriptor = pidfd.as_raw_fd();
             let mut source = mio::unix::SourceFd(&descriptor);
@@ -136,6 +136,7 @@ impl Process {
     pub(super) fn deregister(&self, registry: &Registry) {
         #[cfg(target_os = "linux")]
         if let Some(pidfd) = &self.pidfd {
+            use mio::event::Source;
             use std::os::fd::AsRawFd;
             let descriptor = pidfd.as_raw_fd();
             let _ = mio::unix::SourceFd(&descriptor).deregister(registry);
