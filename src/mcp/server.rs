@@ -1,10 +1,10 @@
 //! One client's core: requests in, answers and calls out.
 //!
-//! Theory of operation. Before `initialize` is answered there is no session; then there is one until
-//! the client goes. A message is told apart by `proto::jsonrpc`, its method picks one function, and that
-//! function either answers at once or hands a call out. A call in flight ends in one of three ways:
-//! [`Server::complete`] answers it, `notifications/cancelled` forgets it, or the client goes and the
-//! whole core with it.
+//! Theory of operation. Before `initialize` is answered there is no session; then there is one
+//! until the client goes. A message is told apart by `proto::jsonrpc`, its method picks one
+//! function, and that function either answers at once or hands a call out. A call in flight ends in
+//! one of three ways: [`Server::complete`] answers it, `notifications/cancelled` forgets it, or the
+//! client goes and the whole core with it.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -279,7 +279,7 @@ impl Server {
         };
         if self.calls.count(tool.is_held) >= calls_max {
             return Ok(now_error(format!(
-                "{calls_max} {what} of this client are in flight, which is the most; wait for one to end"
+                "too many {what} in flight: at most {calls_max} a client; wait for one to end"
             )));
         }
         let call = self.calls.start(id, tool.name, tool.is_held, now);
