@@ -266,18 +266,20 @@ impl Server {
             return Err(Refusal::invalid_params(format!("unknown tool {}", quoted(&name))));
         };
         let arguments = params::arguments(asked.arguments)?;
+        let tool = &self.door.options.tools[index];
         if let Err(mismatch) = self.door.schemas[index].check(&arguments) {
+            debug!("{}: {} refused: arguments do not fit", self.client, tool.name);
             return match bad_arguments {
                 BadArguments::ProtocolError => Err(Refusal::invalid_params(mismatch.to_string())),
                 BadArguments::ToolError => Ok(now_error(mismatch.to_string())),
             };
         }
-        let tool = &self.door.options.tools[index];
         let (calls_max, what) = match tool.is_held {
             false => (self.door.options.calls_max, "calls"),
             true => (self.door.options.held_calls_max, "held calls"),
         };
         if self.calls.count(tool.is_held) >= calls_max {
+            debug!("{}: {} refused: {calls_max} {what} in flight", self.client, tool.name);
             return Ok(now_error(format!(
                 "too many {what} in flight: at most {calls_max} a client; wait for one to end"
             )));
