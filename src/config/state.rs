@@ -77,8 +77,10 @@ impl BridgeRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(unix)]
     use std::ffi::OsString;
 
+    #[cfg(unix)]
     #[track_caller]
     fn check_folder(env: &[(&str, &str)], expected: Option<&str>) {
         let env = |name: &str| {

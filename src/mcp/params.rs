@@ -1,7 +1,8 @@
 //! Parameters of the methods, taken from raw JSON.
 //!
-//! Every field stays raw at first, so that a wrong type is told by our own words and a large value is
-//! not copied into an error. Unknown fields, `_meta` with its progress token among them, are ignored.
+//! Every field stays raw at first, so that a wrong type is told by our own words and a large value
+//! is not copied into an error. Unknown fields, `_meta` with its progress token among them, are
+//! ignored.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! The part of JSON Schema the catalogue is written in, checked.
 //!
-//! Not a validator for schemas of strangers: a keyword that is not enforced here is refused when the
-//! schema is read, so no tool believes in a check that does not happen. What stands in the schema for
-//! the model's eyes only (`title`, `description`, `default`, `examples`) is accepted and ignored.
+//! Not a validator for schemas of strangers: a keyword that is not enforced here is refused when
+//! the schema is read, so no tool believes in a check that does not happen. What stands in the
+//! schema for the model's eyes only (`title`, `description`, `default`, `examples`) is accepted and
+//! ignored.
 
 use std::fmt;
 
@@ -37,7 +38,7 @@ enum Kind {
 /// What is wrong with an argument: which one, what was expected, what came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// `edits[2].line`; empty for the arguments as a whole.
+    /// Its path: `edits[2].line`.
     pub field: String,
     /// What the schema wants there.
     pub expected: String,
@@ -47,13 +48,16 @@ pub struct Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field.as_str() {
-            "" => write!(out, "arguments: expected {}, got {}", self.expected, self.came),
-            field => {
-                let field = quoted(field);
-                write!(out, "argument {field}: expected {}, got {}", self.expected, self.came)
-            }
-        }
+        let field = quoted(&self.field);
+        write!(out, "argument {field}: expected {}, got {}", self.expected, self.came)
+    }
+}
+
+impl Mismatch {
+    /// The same, seen from one level further out.
+    fn under(self, outer: &str) -> Mismatch {
+        let separator = if self.field.is_empty() || self.field.starts_with('[') { "" } else { "." };
+        Mismatch { field: format!("{outer}{separator}{}", self.field), ..self }
     }
 }
 
@@ -77,33 +81,30 @@ impl Schema {
     /// # Errors
     /// The first field that does not fit, in the order of the arguments' names.
     pub fn check(&self, arguments: &Map<String, Value>) -> Result<(), Mismatch> {
-        self.check_object("", arguments)
+        self.check_object(arguments)
     }
 
     fn read(value: &Value) -> Result<Schema, String> {
         let keywords = value.as_object().ok_or("a schema is an object")?;
         let mut schema = Schema::default();
         for (keyword, value) in keywords {
-            schema.read_keyword(keyword, value).ok_or_else(|| {
-                format!("the keyword {keyword:?} is unknown here or has a value it cannot have")
-            })?;
-        }
-        for name in &schema.required {
-            if schema.property(name).is_none() {
-                return Err(format!("{name:?} is required but no property"));
+            match keyword.as_str() {
+                "properties" => schema.properties = read_properties(value)?,
+                "items" => schema.items = Some(Box::new(Schema::read(value)?)),
+                _ => schema.read_keyword(keyword, value).ok_or_else(|| {
+                    format!("the keyword {keyword:?} is unknown here or has a value it cannot have")
+                })?,
             }
         }
-        Ok(schema)
+        match schema.required.iter().find(|name| schema.property(name).is_none()) {
+            Some(name) => Err(format!("{name:?} is required but no property")),
+            None => Ok(schema),
+        }
     }
 
     fn read_keyword(&mut self, keyword: &str, value: &Value) -> Option<()> {
         match keyword {
             "type" => self.kind = Some(Kind::parse(value.as_str()?)?),
-            "properties" => {
-                for (name, schema) in value.as_object()? {
-                    self.properties.push((name.clone(), Schema::read(schema).ok()?));
-                }
-            }
             "required" => {
                 for name in value.as_array()? {
                     self.required.push(name.as_str()?.to_owned());
@@ -113,7 +114,6 @@ impl Schema {
             "enum" => self.choices = Some(value.as_array()?.clone()),
             "minimum" => self.minimum = Some(value.as_f64()?),
             "maximum" => self.maximum = Some(value.as_f64()?),
-            "items" => self.items = Some(Box::new(Schema::read(value).ok()?)),
             "$schema" | "title" | "description" | "default" | "examples" => {}
             _ => return None,
         }
@@ -124,43 +124,34 @@ impl Schema {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, schema)| schema)
     }
 
-    fn check_value(&self, field: &str, value: &Value) -> Result<(), Mismatch> {
-        if self.kind.is_some_and(|kind| !kind.holds(value)) {
-            return Err(self.mismatch(field, value));
-        }
-        if self.choices.as_ref().is_some_and(|choices| !choices.contains(value)) {
-            return Err(self.mismatch(field, value));
-        }
-        if let Some(number) = value.as_f64() {
-            let is_below = self.minimum.is_some_and(|minimum| number < minimum);
-            let is_above = self.maximum.is_some_and(|maximum| number > maximum);
-            if is_below || is_above {
-                return Err(self.mismatch(field, value));
-            }
+    /// The mismatch names its field from here on inwards.
+    fn check_value(&self, value: &Value) -> Result<(), Mismatch> {
+        let has_kind = self.kind.is_none_or(|kind| kind.holds(value));
+        let is_choice = self.choices.as_ref().is_none_or(|choices| choices.contains(value));
+        let is_in_range = value.as_f64().is_none_or(|number| {
+            self.minimum.is_none_or(|minimum| number >= minimum)
+                && self.maximum.is_none_or(|maximum| number <= maximum)
+        });
+        if !(has_kind && is_choice && is_in_range) {
+            return Err(mismatch("", self.expected(), told(value)));
         }
         match value {
-            Value::Object(members) => self.check_object(field, members),
-            Value::Array(elements) => self.check_array(field, elements),
+            Value::Object(members) => self.check_object(members),
+            Value::Array(elements) => self.check_array(elements),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
         }
     }
 
-    fn check_object(&self, field: &str, members: &Map<String, Value>) -> Result<(), Mismatch> {
+    fn check_object(&self, members: &Map<String, Value>) -> Result<(), Mismatch> {
         if let Some(name) = self.required.iter().find(|name| !members.contains_key(*name)) {
             let expected = self.property(name).map_or_else(String::new, Schema::expected);
-            return Err(Mismatch {
-                field: join(field, name),
-                expected,
-                came: "nothing".to_owned(),
-            });
+            return Err(mismatch(name, expected, "nothing".to_owned()));
         }
         for (name, value) in members {
             match self.property(name) {
-                Some(schema) => schema.check_value(&join(field, name), value)?,
+                Some(schema) => schema.check_value(value).map_err(|inner| inner.under(name))?,
                 None if self.is_closed => {
-                    let expected = self.known_names();
-                    let came = kind_of(value).to_owned();
-                    return Err(Mismatch { field: join(field, name), expected, came });
+                    return Err(mismatch(name, self.known_names(), kind_of(value).to_owned()));
                 }
                 None => {}
             }
@@ -168,16 +159,12 @@ impl Schema {
         Ok(())
     }
 
-    fn check_array(&self, field: &str, elements: &[Value]) -> Result<(), Mismatch> {
+    fn check_array(&self, elements: &[Value]) -> Result<(), Mismatch> {
         let Some(schema) = &self.items else { return Ok(()) };
         for (index, element) in elements.iter().enumerate() {
-            schema.check_value(&format!("{field}[{index}]"), element)?;
+            schema.check_value(element).map_err(|inner| inner.under(&format!("[{index}]")))?;
         }
         Ok(())
-    }
-
-    fn mismatch(&self, field: &str, value: &Value) -> Mismatch {
-        Mismatch { field: field.to_owned(), expected: self.expected(), came: told(value) }
     }
 
     /// What a value must be, in words.
@@ -242,8 +229,19 @@ impl Kind {
     }
 }
 
-fn join(field: &str, name: &str) -> String {
-    if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") }
+fn read_properties(value: &Value) -> Result<Vec<(String, Schema)>, String> {
+    let properties = value.as_object().ok_or("properties are an object")?;
+    properties
+        .iter()
+        .map(|(name, value)| match Schema::read(value) {
+            Ok(schema) => Ok((name.clone(), schema)),
+            Err(fault) => Err(format!("{name}: {fault}")),
+        })
+        .collect()
+}
+
+fn mismatch(field: &str, expected: String, came: String) -> Mismatch {
+    Mismatch { field: field.to_owned(), expected, came }
 }
 
 /// The type of a value, and the value where it is short.

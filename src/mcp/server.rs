@@ -1,10 +1,10 @@
 //! One client's core: requests in, answers and calls out.
 //!
-//! Theory of operation. Before `initialize` is answered there is no session; then there is one until
-//! the client goes. A message is told apart by `proto::jsonrpc`, its method picks one function, and that
-//! function either answers at once or hands a call out. A call in flight ends in one of three ways:
-//! [`Server::complete`] answers it, `notifications/cancelled` forgets it, or the client goes and the
-//! whole core with it.
+//! Theory of operation. Before `initialize` is answered there is no session; then there is one
+//! until the client goes. A message is told apart by `proto::jsonrpc`, its method picks one
+//! function, and that function either answers at once or hands a call out. A call in flight ends in
+//! one of three ways: [`Server::complete`] answers it, `notifications/cancelled` forgets it, or the
+//! client goes and the whole core with it.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -266,20 +266,22 @@ impl Server {
             return Err(Refusal::invalid_params(format!("unknown tool {}", quoted(&name))));
         };
         let arguments = params::arguments(asked.arguments)?;
+        let tool = &self.door.options.tools[index];
         if let Err(mismatch) = self.door.schemas[index].check(&arguments) {
+            debug!("{}: {} refused: arguments do not fit", self.client, tool.name);
             return match bad_arguments {
                 BadArguments::ProtocolError => Err(Refusal::invalid_params(mismatch.to_string())),
                 BadArguments::ToolError => Ok(now_error(mismatch.to_string())),
             };
         }
-        let tool = &self.door.options.tools[index];
         let (calls_max, what) = match tool.is_held {
             false => (self.door.options.calls_max, "calls"),
             true => (self.door.options.held_calls_max, "held calls"),
         };
         if self.calls.count(tool.is_held) >= calls_max {
+            debug!("{}: {} refused: {calls_max} {what} in flight", self.client, tool.name);
             return Ok(now_error(format!(
-                "{calls_max} {what} of this client are in flight, which is the most; wait for one to end"
+                "too many {what} in flight: at most {calls_max} a client; wait for one to end"
             )));
         }
         let call = self.calls.start(id, tool.name, tool.is_held, now);

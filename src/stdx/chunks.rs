@@ -21,6 +21,9 @@ const OWN_CHUNK_BYTES_MIN: usize = 16 << 10;
 /// The tail chunk takes small appends up to this length.
 const TAIL_BYTES_MAX: usize = 256 << 10;
 
+/// Room of a chunk that follows others.
+const QUEUE_CHUNK_BYTES: usize = 64 << 10;
+
 impl Chunks {
     /// Bytes still queued.
     pub fn len(&self) -> usize {
@@ -107,11 +110,16 @@ impl Chunks {
         *self = Chunks::default();
     }
 
-    /// The chunk that takes `more` small bytes.
+    /// The chunk that takes `more` small bytes: the last one, unless that would move many bytes.
     fn tail(&mut self, more: usize) -> &mut Vec<u8> {
-        let has_room = self.chunks.back().is_some_and(|tail| tail.len() + more <= TAIL_BYTES_MAX);
+        let has_room = self.chunks.back().is_some_and(|tail| {
+            let fits = tail.len() + more <= TAIL_BYTES_MAX;
+            fits && (tail.capacity() - tail.len() >= more || tail.len() < OWN_CHUNK_BYTES_MIN)
+        });
         if !has_room {
-            self.chunks.push_back(Vec::with_capacity(more));
+            // A first chunk is often the only one; those behind it stand in a queue that grows.
+            let capacity = if self.chunks.is_empty() { more } else { more.max(QUEUE_CHUNK_BYTES) };
+            self.chunks.push_back(Vec::with_capacity(capacity));
         }
         self.chunks.back_mut().expect("a chunk was just pushed or found")
     }

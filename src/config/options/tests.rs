@@ -73,6 +73,7 @@ impl Machine {
     }
 }
 
+#[cfg(unix)]
 fn workspace(given: &str, physical: &str) -> Workspace {
     Workspace { given: PathBuf::from(given), physical: PathBuf::from(physical) }
 }

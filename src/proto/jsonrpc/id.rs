@@ -18,7 +18,8 @@ pub struct Id<'a>(&'a str);
 
 impl<'a> Id<'a> {
     /// The id in a raw JSON value; `None` unless it is a string or an integer of at most
-    /// [`ID_BYTES_MAX`] bytes. `1.0` and `1e3` are refused with `1.5`: what decides is the spelling.
+    /// [`ID_BYTES_MAX`] bytes. `1.0` and `1e3` are refused with `1.5`: what decides is the
+    /// spelling.
     pub fn parse(raw: &'a RawValue) -> Option<Id<'a>> {
         let token = raw.get();
         let is_id = match token.as_bytes()[0] {

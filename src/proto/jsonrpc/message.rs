@@ -1,8 +1,8 @@
 //! One JSON-RPC message told apart: request, notification or response.
 //!
 //! Everything is borrowed from the text: parameters stay raw JSON, so a request of 64 MiB costs one
-//! pass and no copy until whoever handles the method decodes what it needs. Arrays are refused here;
-//! a door that takes batches splits them first.
+//! pass and no copy until whoever handles the method decodes what it needs. Arrays are refused
+//! here; a door that takes batches splits them first.
 //!
 //! The order of the checks is a promise: JSON, object, `jsonrpc`, repeated members, `method`, and
 //! only then the id. A malformed notification therefore gets an error reply, with `id: null`.

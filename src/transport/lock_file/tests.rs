@@ -65,6 +65,7 @@ fn foreign_locks_are_read_as_far_as_they_go_and_are_never_ours() {
     assert_eq!(FoundLock::parse(b"\xff\xfe"), None);
 }
 
+#[cfg(unix)]
 #[track_caller]
 fn check_folder(env: &[(&str, &str)], expected: Result<&str, FolderError>) {
     let env = |name: &str| {

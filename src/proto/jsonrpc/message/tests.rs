@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// `kind` is "request ID METHOD PARAMS", "notification METHOD PARAMS", "response ID RESULT ERROR" or
-/// "CODE ID", with `-` for what is absent.
+/// `kind` is "request ID METHOD PARAMS", "notification METHOD PARAMS", "response ID RESULT ERROR"
+/// or "CODE ID", with `-` for what is absent.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     let raw = |value: Option<&RawValue>| value.map_or("-", RawValue::get).to_owned();
