@@ -6,8 +6,10 @@
 //! same cores through the same commands. Being headless is thus no mode: it is an editor state
 //! with less in it, and a diff that nobody but the agent's own prompt can answer.
 
+pub mod diagnostic;
 pub mod diff;
 pub mod language;
+pub mod selection;
 pub mod state;
 pub mod text;
 pub mod uri;

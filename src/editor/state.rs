@@ -10,7 +10,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
+use crate::editor::diagnostic::Diagnostic;
 use crate::editor::language;
+use crate::editor::selection::Selection;
 use crate::editor::text::Range;
 use crate::editor::uri;
 
@@ -57,50 +61,24 @@ impl Document {
     }
 }
 
-/// What is selected in a document; an empty range is a cursor.
+/// A document that comes to be open, and where that leaves the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
-    /// Absolute path of the document.
-    pub path: PathBuf,
-    /// The selected text; empty for a cursor.
-    pub text: String,
-    /// Where it stands.
-    pub range: Range,
+pub struct Opened {
+    /// The document.
+    pub document: Document,
+    /// Whether it comes to the front.
+    pub focus: Focus,
 }
 
-impl Selection {
-    /// A cursor at the start of a document.
-    pub fn none_in(path: PathBuf) -> Selection {
-        Selection { path, text: String::new(), range: Range::default() }
-    }
-}
-
-/// How bad a diagnostic is, worst first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// `Error`
-    Error,
-    /// `Warning`
-    Warning,
-    /// `Info`
-    Info,
-    /// `Hint`
-    Hint,
-}
-
-/// One diagnostic of a file.
+/// Whether an opened document comes to the front.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Diagnostic {
-    /// For a person.
-    pub message: String,
-    /// How bad it is.
-    pub severity: Severity,
-    /// Where it stands.
-    pub range: Range,
-    /// The tool that found it.
-    pub source: Option<String>,
-    /// That tool's name for the kind of finding.
-    pub code: Option<String>,
+pub enum Focus {
+    /// It stays in the background.
+    Background,
+    /// It becomes the active one.
+    Front,
+    /// It becomes the active one with this selected in it.
+    Selected(Range, String),
 }
 
 /// What is known of the editor.
@@ -129,14 +107,17 @@ impl State {
         }
     }
 
-    /// Records a document as open, or what is new of one that is. It does not become active.
-    pub fn open(&mut self, document: Document) {
-        self.documents.retain(|known| !is_same(&self.folders, &known.path, &document.path));
-        if self.documents.len() == DOCUMENTS_MAX {
-            self.close_oldest();
+    /// Records a document as open, or what is new of one that is. Returns whether the current
+    /// selection is another one now.
+    pub fn open(&mut self, opened: Opened) -> bool {
+        let Opened { document, focus } = opened;
+        let path = document.path.clone();
+        self.record(document);
+        match focus {
+            Focus::Background => false,
+            Focus::Front => self.activate(&path),
+            Focus::Selected(range, text) => self.select(Selection { path, text, range }),
         }
-        self.documents.push(document);
-        self.check_invariants();
     }
 
     /// Brings an open document to the front, its selection kept when it already was there. Returns
@@ -155,7 +136,7 @@ impl State {
     /// Returns whether the current selection is another one now.
     pub fn select(&mut self, selection: Selection) -> bool {
         if self.document(&selection.path).is_none() {
-            self.open(Document::new(selection.path.clone(), None));
+            self.record(Document::new(selection.path.clone(), None));
         }
         let is_new = self.current.as_ref() != Some(&selection);
         self.latest = Some(selection.clone());
@@ -225,6 +206,12 @@ impl State {
         self.current.as_ref()
     }
 
+    /// What a client is told of the current selection: the parameters of `selection_changed`.
+    /// `None` while no document is active.
+    pub fn selection_notification(&self) -> Option<Value> {
+        self.current.as_ref().map(Selection::json)
+    }
+
     /// The last selection made, also in a document no longer active.
     pub fn latest_selection(&self) -> Option<&Selection> {
         self.latest.as_ref()
@@ -252,6 +239,15 @@ impl State {
 
     fn is_same(&self, one: &Path, other: &Path) -> bool {
         is_same(&self.folders, one, other)
+    }
+
+    fn record(&mut self, document: Document) {
+        self.documents.retain(|known| !is_same(&self.folders, &known.path, &document.path));
+        if self.documents.len() == DOCUMENTS_MAX {
+            self.close_oldest();
+        }
+        self.documents.push(document);
+        self.check_invariants();
     }
 
     /// Closes the document opened longest ago that is not active.

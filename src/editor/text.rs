@@ -6,6 +6,8 @@
 
 use std::ops;
 
+use serde_json::{Value, json};
+
 /// A place between two characters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -20,6 +22,13 @@ pub struct Position {
 pub struct Range {
     start: Position,
     end: Position,
+}
+
+impl Position {
+    /// `{line, character}`
+    pub fn json(self) -> Value {
+        json!({ "line": self.line, "character": self.character })
+    }
 }
 
 impl Range {
@@ -42,6 +51,11 @@ impl Range {
     /// Whether it is a mere cursor.
     pub fn is_empty(self) -> bool {
         self.start == self.end
+    }
+
+    /// `{start, end}`
+    pub fn json(self) -> Value {
+        json!({ "start": self.start.json(), "end": self.end.json() })
     }
 }
 

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::editor::diff::{Proposal, Verdict};
-use crate::editor::state::{Document, Selection};
+use crate::editor::state::Opened;
 use crate::effect::{Answer, Effect, FileError};
 use crate::stdx::Millis;
 
@@ -22,7 +22,7 @@ pub const ANSWER_MS_MAX: Millis = 10_000;
 pub enum Request {
     /// Hold a diff until it ends; answered by [`Reply::Diff`].
     OpenDiff(Proposal),
-    /// End the caller's held diff of that name; answered by [`Reply::Closed`].
+    /// End the caller's held diff of that name, if there is one; answered by [`Reply::Done`].
     CloseTab {
         /// As the caller named it.
         tab_name: String,
@@ -31,16 +31,16 @@ pub enum Request {
     CloseAllDiffTabs,
     /// Do I/O; answered by [`Reply::Io`].
     Io(Effect),
-    /// Put a document into the editor state, and with it a selection; answered by [`Reply::Done`].
-    RecordOpened(Opened),
+    /// Give it to the editor state; answered by [`Reply::Done`].
+    OpenDocument(Opened),
     /// Show a file in the person's editor, if a command for that is configured; answered by
     /// [`Reply::Opened`].
     Open {
         /// Absolute.
         path: PathBuf,
-        /// From 1.
+        /// From 0.
         line: u32,
-        /// From 1, in UTF-16 units.
+        /// From 0, in UTF-16 units.
         column: u32,
     },
     /// Write a dirty document through the editor that holds it; answered by [`Reply::Saved`].
@@ -48,26 +48,6 @@ pub enum Request {
         /// Absolute.
         path: PathBuf,
     },
-}
-
-/// A document that was opened for a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Opened {
-    /// To be recorded with `State::open`.
-    pub document: Document,
-    /// What becomes of the selection, once the document is recorded.
-    pub focus: Focus,
-}
-
-/// Whether an opened document comes to the front.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Focus {
-    /// It stays in the background.
-    Background,
-    /// It becomes the active one: `State::activate`.
-    Front,
-    /// It becomes the active one with this selected: `State::select`.
-    Selected(Selection),
 }
 
 /// What came of a [`Request`].
@@ -149,14 +129,14 @@ pub(crate) struct CloseTab {
 }
 
 impl Ask for CloseTab {
-    type Answer = usize;
+    type Answer = ();
 
     fn lower(self) -> Request {
         Request::CloseTab { tab_name: self.tab_name }
     }
 
-    fn raise(reply: Reply) -> Option<usize> {
-        if let Reply::Closed(count) = reply { Some(count) } else { None }
+    fn raise(reply: Reply) -> Option<()> {
+        if let Reply::Done = reply { Some(()) } else { None }
     }
 }
 
@@ -193,14 +173,14 @@ impl Ask for ReadFile {
     }
 }
 
-/// Asks for [`Request::RecordOpened`].
-pub(crate) struct RecordOpened(pub(crate) Opened);
+/// Asks for [`Request::OpenDocument`].
+pub(crate) struct OpenDocument(pub(crate) Opened);
 
-impl Ask for RecordOpened {
+impl Ask for OpenDocument {
     type Answer = ();
 
     fn lower(self) -> Request {
-        Request::RecordOpened(self.0)
+        Request::OpenDocument(self.0)
     }
 
     fn raise(reply: Reply) -> Option<()> {

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::editor::state::{Diagnostic, Severity, State};
+use crate::editor::diagnostic::{Diagnostic, Severity};
+use crate::editor::state::State;
 use crate::editor::uri;
 use crate::mcp::content::ToolResult;
 use crate::tools::args::Args;
 use crate::tools::result;
-use crate::tools::tool::View;
+use crate::tools::view::View;
 
 /// The agent's name for the proposed side of a diff; a plain path follows it.
 const PROPOSED_SIDE: &str = "_claude_fs_right:";
@@ -51,7 +52,7 @@ fn shape(diagnostic: &Diagnostic) -> Value {
     let mut shape = json!({
         "message": diagnostic.message,
         "severity": severity(diagnostic.severity),
-        "range": result::range(diagnostic.range),
+        "range": diagnostic.range.json(),
     });
     if let Some(source) = &diagnostic.source {
         shape["source"] = json!(source);

@@ -8,7 +8,8 @@ use crate::mcp::content::ToolResult;
 use crate::tools::args::Args;
 use crate::tools::ask::{CloseAllDiffTabs, CloseTab, OpenDiff};
 use crate::tools::mailbox::Cx;
-use crate::tools::tool::{Coroutine, View};
+use crate::tools::tool::Coroutine;
+use crate::tools::view::View;
 
 /// `openDiff`
 pub(crate) fn open(mut args: Args, view: &View<'_>, cx: Cx) -> Coroutine {
@@ -33,7 +34,7 @@ pub(crate) fn close_tab(mut args: Args, _: &View<'_>, cx: Cx) -> Coroutine {
     let tab_name = args.take_text("tab_name");
     Box::pin(async move {
         match cx.ask(CloseTab { tab_name }).await {
-            Ok(_) => ToolResult::text(["TAB_CLOSED".into()]),
+            Ok(()) => ToolResult::text(["TAB_CLOSED".into()]),
             Err(lost) => ToolResult::error(format!("cannot close the tab: {lost}")),
         }
     })

@@ -15,7 +15,8 @@ use crate::tools::args::Args;
 use crate::tools::ask::Save;
 use crate::tools::mailbox::Cx;
 use crate::tools::result;
-use crate::tools::tool::{Coroutine, View, at_once};
+use crate::tools::tool::{Coroutine, at_once};
+use crate::tools::view::View;
 
 /// `getOpenEditors`
 pub(crate) fn open_editors(_: &Args, view: &View<'_>) -> ToolResult {

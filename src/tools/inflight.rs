@@ -4,6 +4,7 @@
 //! needed. A panic inside a tool stays inside its call. Dropping a [`Call`] drops its coroutine at
 //! the question it waits for.
 
+use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::task::{Context, Poll, Waker};
 
@@ -12,7 +13,8 @@ use crate::stdx::Millis;
 use crate::tools::args::Args;
 use crate::tools::ask::Reply;
 use crate::tools::mailbox::{Cx, Mailbox, Question};
-use crate::tools::tool::{Coroutine, View};
+use crate::tools::tool::Coroutine;
+use crate::tools::view::View;
 
 /// A call in flight.
 pub(super) struct Call {
@@ -26,6 +28,12 @@ pub(super) struct Call {
     pub(super) is_handed_out: bool,
     coroutine: Coroutine,
     mailbox: Mailbox,
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Call({}, since {})", self.tool, self.started_at)
+    }
 }
 
 /// How far a step went.

@@ -12,6 +12,7 @@ pub mod args;
 pub mod ask;
 pub mod mailbox;
 pub mod tool;
+pub mod view;
 
 mod catalogue;
 mod diagnostics;
@@ -27,13 +28,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use serde_json::{Map, Value};
 
 use crate::mcp::call::{CallId, ClientId};
-use crate::mcp::content::{Outcome, ToolResult};
+use crate::mcp::content::{Content, Outcome, ToolResult};
 use crate::mcp::tool::Descriptor;
 use crate::stdx::Millis;
 use crate::tools::args::Args;
-use crate::tools::ask::{Lost, Reply, Request};
 use crate::tools::inflight::{Call, Step, guarded};
-use crate::tools::tool::{Handler, Tool, View};
+use crate::tools::tool::{Handler, Tool};
+use crate::tools::view::View;
+
+pub use crate::tools::ask::{Lost, Reply, Request};
 
 /// Every tool there is, in the order clients list them.
 pub static TOOLS: &[Tool] = &catalogue::IDE_TOOLS;
@@ -71,6 +74,7 @@ pub enum Output {
 }
 
 /// Runs the calls.
+#[derive(Debug)]
 pub struct Tools {
     table: &'static [Tool],
     /// Invariant: each one waits for the reply to one question.
@@ -252,10 +256,11 @@ impl Tools {
     }
 
     fn end(&mut self, call: CallId, tool: &str, result: ToolResult, took_ms: Millis) {
-        let (blocks, is_error) = (result.content.len(), result.is_error);
+        let bytes: usize = result.content.iter().map(|Content::Text(text)| text.len()).sum();
         log::debug!(
-            "{}: {tool} ends after {took_ms} ms, {blocks} blocks, is_error={is_error}",
-            call.client
+            "{}: {tool} ends after {took_ms} ms, {bytes} bytes, is_error={}",
+            call.client,
+            result.is_error
         );
         self.finish(call, Outcome::Result(result));
     }

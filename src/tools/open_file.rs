@@ -10,15 +10,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::editor::state::{Document, Selection};
-use crate::editor::text;
+use crate::editor::state::{Document, Focus, Opened};
+use crate::editor::text::{self, Range};
 use crate::effect::FileError;
 use crate::mcp::content::ToolResult;
 use crate::tools::args::Args;
-use crate::tools::ask::{Focus, Open, Opened, ReadFile, RecordOpened};
+use crate::tools::ask::{Open, OpenDocument, ReadFile};
 use crate::tools::mailbox::Cx;
 use crate::tools::result;
-use crate::tools::tool::{Coroutine, View, at_once};
+use crate::tools::tool::{Coroutine, at_once};
+use crate::tools::view::View;
 
 /// Largest file that is looked into; a larger one is opened unread. A person opens no larger text
 /// by its passages, and one read of it would stall the loop.
@@ -63,7 +64,7 @@ struct Passage {
 /// What a look into the file showed.
 struct Seen {
     line_count: Option<u32>,
-    selection: Option<Selection>,
+    selection: Option<(Range, String)>,
     /// What did not go as wished, for the answer.
     remark: Option<String>,
 }
@@ -74,25 +75,25 @@ async fn open(wish: Wish, cx: Cx) -> Result<ToolResult, String> {
     let read = ReadFile { path: path.clone(), bytes_max: FILE_BYTES_MAX };
     let read = cx.ask(read).await.map_err(|lost| format!("cannot read \"{shown}\": {lost}"))?;
     let seen = match read {
-        Ok(bytes) => look(&path, &bytes, &passage),
+        Ok(bytes) => look(&bytes, &passage),
         Err(FileError::TooBig { bytes }) => Seen::too_big(bytes),
         Err(error) => return Err(failure(&path, error)),
     };
     if is_frontmost {
-        let at = seen.selection.as_ref().map(|found| found.range.start()).unwrap_or_default();
-        let (line, column) = (at.line.saturating_add(1), at.character.saturating_add(1));
-        let opening = cx.ask(Open { path: path.clone(), line, column }).await;
+        let at = seen.selection.as_ref().map(|(range, _)| range.start()).unwrap_or_default();
+        let question = Open { path: path.clone(), line: at.line, column: at.character };
+        let opening = cx.ask(question).await;
         let opening = opening.map_err(|lost| format!("cannot open \"{shown}\": {lost}"))?;
         opening.map_err(|why| format!("cannot open \"{shown}\": {why}"))?;
     }
     let document = Document::new(path.clone(), seen.line_count);
     let answer = answer(&document, is_frontmost, seen.remark);
     let focus = match seen.selection {
-        Some(selection) if is_frontmost => Focus::Selected(selection),
+        Some((range, text)) if is_frontmost => Focus::Selected(range, text),
         None if is_frontmost => Focus::Front,
         Some(_) | None => Focus::Background,
     };
-    let recorded = cx.ask(RecordOpened(Opened { document, focus })).await;
+    let recorded = cx.ask(OpenDocument(Opened { document, focus })).await;
     recorded.map_err(|lost| format!("cannot open \"{shown}\": {lost}"))?;
     Ok(answer)
 }
@@ -141,7 +142,7 @@ impl Seen {
 }
 
 /// Bytes that are no UTF-8 count as one replacement character each run, as editors show them.
-fn look(path: &Path, bytes: &[u8], passage: &Passage) -> Seen {
+fn look(bytes: &[u8], passage: &Passage) -> Seen {
     let text = String::from_utf8_lossy(bytes);
     let text = text::without_bom(&text);
     let line_count = Some(text::line_count(text));
@@ -149,11 +150,8 @@ fn look(path: &Path, bytes: &[u8], passage: &Passage) -> Seen {
         Ok(found) => found,
         Err(remark) => return Seen { line_count, selection: None, remark: Some(remark) },
     };
-    let selection = found.map(|bytes| Selection {
-        path: path.to_path_buf(),
-        text: text[bytes.clone()].to_owned(),
-        range: text::range_of(text, bytes),
-    });
+    let selection =
+        found.map(|bytes| (text::range_of(text, bytes.clone()), text[bytes].to_owned()));
     Seen { line_count, selection, remark: None }
 }
 

@@ -3,14 +3,13 @@
 //! The current one stands in the active document and is a cursor when nothing is selected there;
 //! the latest is the last that was made, wherever. Both answer in one shape.
 
-use serde_json::json;
+use serde_json::Value;
 
-use crate::editor::state::Selection;
-use crate::editor::uri;
+use crate::editor::selection::Selection;
 use crate::mcp::content::ToolResult;
 use crate::tools::args::Args;
 use crate::tools::result;
-use crate::tools::tool::View;
+use crate::tools::view::View;
 
 /// `getCurrentSelection`
 pub(crate) fn current(_: &Args, view: &View<'_>) -> ToolResult {
@@ -29,16 +28,7 @@ pub(crate) fn latest(_: &Args, view: &View<'_>) -> ToolResult {
 }
 
 fn shape(selection: &Selection) -> ToolResult {
-    let range = selection.range;
-    result::json_text(&json!({
-        "success": true,
-        "text": selection.text,
-        "filePath": selection.path.to_string_lossy(),
-        "fileUrl": uri::encoded(&selection.path),
-        "selection": {
-            "start": result::position(range.start()),
-            "end": result::position(range.end()),
-            "isEmpty": range.is_empty(),
-        },
-    }))
+    let mut shape = selection.json();
+    shape["success"] = Value::Bool(true);
+    result::json_text(&shape)
 }

@@ -8,11 +8,11 @@ use std::fmt;
 use std::future::{self, Future};
 use std::pin::Pin;
 
-use crate::editor::state::State;
 use crate::mcp::content::ToolResult;
 use crate::mcp::tool::Descriptor;
 use crate::tools::args::Args;
 use crate::tools::mailbox::Cx;
+use crate::tools::view::View;
 
 /// A tool, as the catalogue has it. Its key is surface and name.
 #[derive(Debug, Clone, Copy)]
@@ -39,13 +39,6 @@ pub enum Handler {
     Now(fn(&Args, &View<'_>) -> ToolResult),
     /// Asks and waits. The view is gone once the function has returned its coroutine.
     Later(fn(Args, &View<'_>, Cx) -> Coroutine),
-}
-
-/// What a handler may look at.
-#[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
-    /// What is known of the editor.
-    pub editor: &'a State,
 }
 
 /// A tool that runs. Dropping it ends it at the question it waits for.
