@@ -49,7 +49,7 @@ impl House {
             }
             Event::Signal { signal, .. } => self.signal(signal),
             Event::File { owner: Owner::Call(call), result } => {
-                self.tools.answer(call, Reply::Io(Answer::File(result)));
+                self.tools.answer(call, Reply::Io(Answer::File(result)), now);
             }
             Event::Exited { status, .. } => log::debug!("open command ended: {status:?}"),
             Event::Written { result: Err(_), .. }
@@ -102,11 +102,7 @@ impl House {
     }
 
     /// Lets `act` at the client an event is for; a client that is gone gets nothing.
-    fn with_client(
-        &mut self,
-        owner: Owner,
-        act: impl FnOnce(&mut Entry, &Rules),
-    ) {
+    fn with_client(&mut self, owner: Owner, act: impl FnOnce(&mut Entry, &Rules)) {
         let Owner::Client(key) = owner else { return };
         let Some(entry) = self.clients.get_mut(key) else { return };
         act(entry, &self.rules);

@@ -16,7 +16,7 @@ use crate::reactor::sys::Kernel;
 use crate::stdx::Millis;
 use crate::stdx::slots::Key;
 use crate::tools::view::View;
-use crate::tools::{self, Reply, Request};
+use crate::tools::{self, Lost, Reply, Request};
 use crate::transport::client::Output;
 use crate::transport::ide::Work;
 
@@ -197,8 +197,15 @@ impl House {
                     tools::Output::Ask { call, request } => self.ask(call, request, reactor),
                     tools::Output::Abandoned { call } => self.diffs.cancel(call),
                 }
-            } else if let Some(diff::Output::Settled { call, verdict }) = self.diffs.poll_output() {
-                self.tools.answer(call, Reply::Diff(verdict));
+            } else if let Some(output) = self.diffs.poll_output() {
+                match output {
+                    diff::Output::Settled { call, verdict } => {
+                        self.tools.answer(call, Reply::Diff(verdict), reactor.now());
+                    }
+                    diff::Output::Waiting { call, hint, .. } => {
+                        log::info!("{}: {hint}", call.client);
+                    }
+                }
             } else {
                 return;
             }
@@ -206,32 +213,46 @@ impl House {
     }
 
     fn ask<K: Kernel>(&mut self, call: CallId, request: Request, reactor: &mut Reactor<K, Owner>) {
+        let now = reactor.now();
         match request {
-            Request::OpenDiff(proposal) => self.diffs.open(call, proposal, reactor.now()),
+            Request::OpenDiff(proposal) => {
+                if let Err(refusal) = self.diffs.open(call, proposal, now) {
+                    let lost = Lost::Refused(refusal.to_string());
+                    self.tools.answer(call, Reply::Lost(lost), now);
+                }
+            }
             Request::CloseTab { tab_name } => {
                 self.diffs.close_tab(call.client, &tab_name);
-                self.tools.answer(call, Reply::Done);
+                self.tools.answer(call, Reply::Done, now);
             }
             Request::CloseAllDiffTabs => {
                 let closed = self.diffs.close_all(call.client);
-                self.tools.answer(call, Reply::Closed(closed));
+                self.tools.answer(call, Reply::Closed(closed), now);
             }
-            Request::OpenDocument(document) => {
-                self.editor.open(document);
-                self.tools.answer(call, Reply::Done);
+            Request::OpenDocument(opened) => {
+                let is_news = self.editor.open(opened);
+                if let Some(params) = self.editor.selection_notification().filter(|_| is_news) {
+                    self.broadcast("selection_changed", &params, now);
+                }
+                self.tools.answer(call, Reply::Done, now);
             }
             Request::Open { path, line, column } => {
                 let reply = match &self.open_command {
                     None => Ok(false),
                     Some(command) => {
                         // Editors count from 1.
-                        let argv = command.argv(&path, line.saturating_add(1), column.saturating_add(1));
+                        let argv =
+                            command.argv(&path, line.saturating_add(1), column.saturating_add(1));
                         let command = effect::Command { argv, cwd: None };
                         reactor.spawn(Owner::OpenCommand, &command).map(|_| true)
                     }
                 };
                 let reply = reply.map_err(|error| error.to_string());
-                self.tools.answer(call, Reply::Opened(reply));
+                self.tools.answer(call, Reply::Opened(reply), now);
+            }
+            Request::Save { .. } => {
+                let refusal = Lost::Refused("no editor is linked that could save it".into());
+                self.tools.answer(call, Reply::Lost(refusal), now);
             }
             Request::Io(Effect::ReadFile { path, bytes_max }) => {
                 reactor.read_file(Owner::Call(call), &path, bytes_max);
@@ -239,7 +260,7 @@ impl House {
             Request::Io(Effect::Spawn(command)) => {
                 let spawned = reactor.spawn(Owner::OpenCommand, &command);
                 let answer = spawned.map(|_| ()).map_err(|error| error.to_string());
-                self.tools.answer(call, Reply::Io(Answer::Spawned(answer)));
+                self.tools.answer(call, Reply::Io(Answer::Spawned(answer)), now);
             }
         }
     }
