@@ -16,6 +16,9 @@ fn untested(tree: &Tree) -> Vec<String> {
     let Some(page) = tree.file(PAGE) else { return vec![format!("{PAGE}: missing")] };
     let tests = test_names(tree);
     let mut offences = Vec::new();
+    if !page.text.lines().any(|line| line.starts_with("| 000 |")) {
+        offences.push(page.offence(0, "names no invariant of the server, source `000`"));
+    }
     for (index, line) in page.text.lines().enumerate() {
         let Some(cells) = cells(line) else { continue };
         if cells.len() != 3 {
@@ -101,5 +104,6 @@ fn a_requirement_without_its_test_is_found() {
     check_row("| 000 | works | `slow_reader.py yes` |", &["tests/INVARIANTS.md:5 no test `slow"]);
     check_row("| 000 | works | not applicable: |", &["tests/INVARIANTS.md:5 no test yet"]);
     check_row("| 000 | works |", &["tests/INVARIANTS.md:5 three cells"]);
+    check(untested, &[(PAGE, "# A\n")], &["tests/INVARIANTS.md:1 names no invariant"]);
     check(untested, &[], &["tests/INVARIANTS.md: missing"]);
 }

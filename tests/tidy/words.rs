@@ -14,13 +14,12 @@ const UNFINISHED: [&str; 5] = [
 ];
 
 /// Parts of names that say nothing, and what to do about it.
-const EMPTY_NAMES: [(&str, &str); 8] = [
+const EMPTY_NAMES: [(&str, &str); 7] = [
     ("manager", "name what it keeps or decides"),
     ("util", "put it where it is used, or in stdx under its own name"),
     ("utils", "put it where it is used, or in stdx under its own name"),
     ("helper", "name what it does"),
     ("helpers", "name what they do"),
-    ("prelude", "import what is used"),
     ("packet", "RFC 6455 has frames, fragments and messages"),
     ("invocation", "a tool in use is a call"),
 ];
@@ -53,6 +52,9 @@ fn empty_names(tree: &Tree) -> Vec<String> {
                 for (part, advice) in EMPTY_NAMES.iter().filter(|(part, _)| has_part(name, part)) {
                     offences.push(file.offence(index, &format!("`{name}`: {part}? {advice}")));
                 }
+            }
+            if has_word(line, "mod prelude") || has_word(line, "crate::prelude") {
+                offences.push(file.offence(index, "`prelude`: import what is used"));
             }
             let function = line.split_once("fn ").map_or("", |(_, name)| name);
             let is_std_name = function.starts_with("get_mut(");
@@ -160,6 +162,7 @@ fn a_name_that_says_nothing_is_found() {
     check(empty_names, &[("src/a.rs", "struct ClientManager;")], &["src/a.rs:1 manager"]);
     check(empty_names, &[("src/a.rs", "mod string_utils;")], &["src/a.rs:1 utils"]);
     check(empty_names, &[("tests/a.rs", "mod prelude;")], &["tests/a.rs:1 import what is used"]);
+    check(empty_names, &[("tests/a.rs", "use proptest::prelude::*;")], &[]);
     check(empty_names, &[("src/a.rs", "pub fn get_port() {}")], &["src/a.rs:1 `get_…`"]);
     check(empty_names, &[("src/a.rs", "fn get_mut(&mut self) {} // a helper")], &[]);
 }
