@@ -1,0 +1,11 @@
+//! The real binary, real sockets, real lock files in a HOME of its own for every test.
+//!
+//! Nothing sleeps: whatever must happen is waited for with a deadline, by blocking reads with a
+//! timeout or by polling a file. No port is fixed.
+
+mod attach;
+mod doors;
+mod harness;
+mod leaving;
+mod lifecycle;
+mod load;

@@ -1,0 +1,12 @@
+//! The reactor over two kernels: the real one and a simulated one.
+//!
+//! A scenario is written once, over a [`world::World`], and runs on both where both can show it.
+//! What needs a virtual clock, a full buffer of known size or a fault runs on the simulated one
+//! alone; what needs a child, a signal or a file system runs on the real one alone.
+
+mod kernel;
+mod loop_clock;
+mod order;
+mod real_things;
+mod streams;
+mod world;
