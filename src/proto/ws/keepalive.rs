@@ -171,11 +171,12 @@ pub struct KeepAlive {
     /// a quiet connection the tick before `life_at` is when it was heard.
     heard_after: Millis,
     last_tick: Millis,
-    /// At the last tick; `None` before the first one, which only takes it down.
-    read_total: Option<u64>,
+    /// At the last tick.
+    read_total: u64,
     was_paused: bool,
     is_pong_overdue: bool,
-    /// When the queue last made progress, and what was written by then.
+    /// When the queue last made progress, and what was written by then. `None` before the first
+    /// tick, for which the 101 is progress: a stall is judged from tick to tick.
     progress_at: Millis,
     written_total: Option<u64>,
     is_write_stalled: bool,
@@ -183,23 +184,18 @@ pub struct KeepAlive {
 
 impl KeepAlive {
     /// Starts both windows: the client is connected, its 101 is written (seed 000).
-    pub fn new(now: Millis) -> KeepAlive {
+    pub fn new(sample: Sample, now: Millis) -> KeepAlive {
         KeepAlive {
             life_at: now,
             heard_after: now,
             last_tick: now,
-            read_total: None,
+            read_total: sample.read_total,
             was_paused: false,
             is_pong_overdue: false,
             progress_at: now,
             written_total: None,
             is_write_stalled: false,
         }
-    }
-
-    /// Starts both windows anew.
-    pub fn restart(&mut self, now: Millis) {
-        *self = KeepAlive::new(now);
     }
 
     /// Judges the client at a tick. Unless it is dropped, it is pinged.
@@ -244,8 +240,8 @@ impl KeepAlive {
     fn is_silent(&mut self, tick: Tick, sample: Sample, now: Millis) -> bool {
         let last_tick = std::mem::replace(&mut self.last_tick, now);
         let was_paused = std::mem::replace(&mut self.was_paused, sample.is_paused);
-        let read_before = self.read_total.replace(sample.read_total);
-        if read_before.is_some_and(|before| before != sample.read_total) {
+        let read_before = std::mem::replace(&mut self.read_total, sample.read_total);
+        if read_before != sample.read_total {
             self.life_at = now;
             self.heard_after = last_tick;
         }

@@ -6,6 +6,8 @@ use super::*;
 
 const INTERVAL_MS: Millis = 30_000;
 
+const START: Sample = Sample { read_total: 0, written_total: 0, queued: 0, is_paused: false };
+
 /// One tick, or the confirmation after one.
 #[derive(Clone, Copy)]
 struct Row {
@@ -80,9 +82,9 @@ impl Row {
 #[track_caller]
 fn check(rows: &[Row]) {
     let mut ticker = Ticker::new(INTERVAL_MS);
-    let mut policy = KeepAlive::new(0);
     // The handshake's bytes, of which the policy must make nothing.
     let mut sample = Sample { read_total: 300, written_total: 129, queued: 0, is_paused: false };
+    let mut policy = KeepAlive::new(sample, 0);
     for row in rows {
         sample.read_total += row.read;
         sample.written_total += row.written;
@@ -130,10 +132,9 @@ fn a_pong_read_late_clears_the_second_chance() {
 
 #[test]
 fn the_window_starts_when_the_client_is_connected() {
-    let mut policy = KeepAlive::new(0);
-    let mut ticker = Ticker::new(INTERVAL_MS);
-    policy.restart(29_000); // A loop that blocked during the handshake.
     let sample = Sample { read_total: 300, written_total: 129, queued: 0, is_paused: false };
+    let mut ticker = Ticker::new(INTERVAL_MS);
+    let mut policy = KeepAlive::new(sample, 29_000); // A loop that blocked during the handshake.
     for (at_ms, verdict) in [
         (30_000, Verdict::Keep),
         (60_000, Verdict::Keep), // Silent for 31 s only: not overdue.
@@ -197,6 +198,17 @@ fn the_pong_rule_runs_first() {
         at(30).keep(),
         at(60).keep(), // Stalled and overdue.
         at(90).no_reply(90),
+    ]);
+}
+
+#[test]
+fn a_client_that_never_reads_has_two_whole_intervals() {
+    // Connected just before a tick, which therefore is no stalled one.
+    check(&[
+        at(1).pong().keep(),
+        at(31).pong().keep(),
+        at(61).pong().confirm(),
+        confirm_at(61).not_reading(60, 2),
     ]);
 }
 
@@ -322,7 +334,7 @@ fn gaps() -> impl Strategy<Value = Vec<Millis>> {
         2 => 45_001..=200_000u64,
         1 => 1_000_000..=90_000_000u64,
     ];
-    proptest::collection::vec(gap, 12..40)
+    proptest::collection::vec(gap, 16..40)
 }
 
 proptest! {
@@ -332,7 +344,7 @@ proptest! {
         drained_ticks in 0..8usize,
     ) {
         let mut ticker = Ticker::new(INTERVAL_MS);
-        let mut policy = KeepAlive::new(0);
+        let mut policy = KeepAlive::new(START, 0);
         let (mut now, mut window_ticks, mut sample) = (0, 0, Sample {
             read_total: 0, written_total: 0, queued: 4096, is_paused: false,
         });
@@ -360,7 +372,7 @@ proptest! {
                     matches!(verdict, Verdict::Drop(DropReason::NotReading { .. })),
                     "{:?}", verdict
                 );
-                prop_assert!(index <= drained_ticks + 6, "five ticks at most");
+                prop_assert!(index <= drained_ticks + 6, "six ticks at most");
                 is_dropped = true;
                 break;
             }
@@ -371,7 +383,7 @@ proptest! {
     #[test]
     fn a_client_that_reads_and_answers_in_each_window_stays(gaps in gaps(), step in 1..2_000u64) {
         let mut ticker = Ticker::new(INTERVAL_MS);
-        let mut policy = KeepAlive::new(0);
+        let mut policy = KeepAlive::new(START, 0);
         let mut now = 0;
         let mut sample =
             Sample { read_total: 0, written_total: 0, queued: 100 << 20, is_paused: false };
@@ -387,7 +399,7 @@ proptest! {
     #[test]
     fn a_client_that_reads_between_tick_and_poll_stays(gaps in gaps(), seed: u64) {
         let mut ticker = Ticker::new(INTERVAL_MS);
-        let mut policy = KeepAlive::new(0);
+        let mut policy = KeepAlive::new(START, 0);
         let mut now = 0;
         let mut sample =
             Sample { read_total: 0, written_total: 0, queued: 4096, is_paused: false };
@@ -408,9 +420,9 @@ proptest! {
     #[test]
     fn a_silent_client_goes_once_ticks_come_in_time(gaps in gaps()) {
         let mut ticker = Ticker::new(INTERVAL_MS);
-        let mut policy = KeepAlive::new(0);
+        let mut policy = KeepAlive::new(START, 0);
         let (mut now, mut in_time) = (0, 0);
-        let sample = Sample { read_total: 7, written_total: 0, queued: 0, is_paused: false };
+        let sample = Sample { read_total: 0, written_total: 0, queued: 0, is_paused: false };
         for gap in gaps {
             now += gap;
             let tick = ticker.tick(now);

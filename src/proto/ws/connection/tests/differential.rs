@@ -3,6 +3,7 @@
 //! Known differences, each with its reason:
 //! - a forbidden status code: the peer implementation tells a Close and answers 1002; ours fails
 //!   with 1002 by RFC 6455 §7.4, which is the same on the wire;
+//! - 1014: the other does not know this code, which IANA registered late, and refuses it;
 //! - a length in more bytes than it needs: ours fails with 1002 by RFC 6455 §5.2, the other takes
 //!   it, so rows that hold one are compared up to it.
 
@@ -92,8 +93,8 @@ fn ours(wire: &[u8], feeding: Feeding) -> Vec<Common> {
             Told::Binary(bytes) => Common::Binary(bytes),
             Told::Ping(_) => Common::Ping,
             Told::Pong => Common::Pong,
+            Told::Failed(_) | Told::Close(Some(1014), _) => Common::Refused,
             Told::Close(code, reason) => Common::Close(code, reason),
-            Told::Failed(_) => Common::Refused,
         })
         .collect()
 }
