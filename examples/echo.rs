@@ -61,8 +61,7 @@ fn port() -> io::Result<u16> {
 }
 
 fn run(port: u16) -> io::Result<()> {
-    let marks =
-        reactor::Options { queue_high_bytes: QUEUE_HIGH_BYTES, queue_low_bytes: 1 << 20 };
+    let marks = reactor::Options { queue_high_bytes: QUEUE_HIGH_BYTES, queue_low_bytes: 1 << 20 };
     let mut reactor = Reactor::new(RealKernel::new()?, marks)?;
     let ports = PortRange { min: port, max: port };
     let (_, port) = reactor

@@ -32,7 +32,7 @@ pub(super) const UNFINISHED_BYTES_MAX: usize = 256 << 20;
 
 /// The cores and what is known of them.
 #[derive(Debug)]
-pub struct House {
+pub(super) struct House {
     pub(super) rules: Rules,
     pub(super) connections_max: usize,
     pub(super) open_command: Option<OpenCommand>,

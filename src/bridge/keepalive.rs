@@ -21,7 +21,6 @@ impl House {
         self.presence.restore_if_missing(reactor.kernel());
         let Some(interval_ms) = NonZeroU64::new(self.rules.interval_ms) else { return };
         if self.timers.keepalive.is_none() {
-            self.keepalive.start(reactor.now());
             let owner = Owner::Chore(Chore::KeepAlive);
             let timer = reactor.start_timer(owner, interval_ms.get(), Some(interval_ms));
             self.timers.keepalive = Some(timer);
@@ -40,7 +39,7 @@ impl House {
     pub(super) fn tick<K: Kernel>(&mut self, reactor: &mut Reactor<K, Owner>) {
         self.presence.restore_if_missing(reactor.kernel());
         let now = reactor.now();
-        let Some(tick) = self.keepalive.handle_timeout(now) else { return };
+        let tick = self.keepalive.tick(now);
         let keys: Vec<Key> = self.connected.values().copied().collect();
         for key in keys {
             let Some(entry) = self.clients.get_mut(key) else { continue };

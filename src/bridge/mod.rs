@@ -159,8 +159,7 @@ impl<K: Kernel> Bridge<K> {
         let connections_max = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let connections_max = options.connections_max.min(connections_max);
         let house = house(options, token, presence, listener, connections_max);
-        self.running =
-            Some(Running { reactor, house, _memory: memory, status: status.clone() });
+        self.running = Some(Running { reactor, house, _memory: memory, status: status.clone() });
         Ok(status)
     }
 
@@ -228,12 +227,8 @@ fn house(
         given: workspace.given.clone(),
         physical: workspace.physical.clone(),
     });
-    let policy = DoorPolicy::new(
-        token,
-        options.bind,
-        &options.allow_hosts,
-        options.allow_origins.clone(),
-    );
+    let policy =
+        DoorPolicy::new(token, options.bind, &options.allow_hosts, options.allow_origins.clone());
     let interval_ms = options.ping_interval_ms.unwrap_or(0);
     House {
         rules: Rules {

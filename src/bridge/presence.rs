@@ -12,8 +12,8 @@ use std::time::Duration;
 use super::StartError;
 use crate::config::options::{Credential, LockPid, ServeOptions};
 use crate::config::state::{self, BridgeRecord};
-use crate::reactor::sys::Kernel;
 use crate::reactor::HeldFile;
+use crate::reactor::sys::Kernel;
 use crate::transport::door::VERSION;
 use crate::transport::lock_file::{self, FoundLock, LockFile};
 use crate::transport::token::{Token, hex};
@@ -109,8 +109,7 @@ impl Memory {
     pub(super) fn record(&mut self, record: &BridgeRecord) -> Result<(), StartError> {
         let (Some(folder), Some(held)) = (&self.folder, &mut self.held) else { return Ok(()) };
         let path = folder.join(state::BRIDGE_FILE);
-        held.replace(record.render().as_bytes())
-            .map_err(|error| StartError::State { path, error })
+        held.replace(record.render().as_bytes()).map_err(|error| StartError::State { path, error })
     }
 }
 

@@ -118,9 +118,7 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
         let Some(step) = self.advance()? else { return Ok(None) };
         let event = match step {
             Step::Event(event) => event,
-            Step::Data { owner, stream } => {
-                Event::Data { owner, stream, bytes: &mut self.scratch }
-            }
+            Step::Data { owner, stream } => Event::Data { owner, stream, bytes: &mut self.scratch },
         };
         Ok(Some((self.now, event)))
     }

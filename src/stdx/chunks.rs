@@ -13,6 +13,9 @@ pub struct Chunks {
     /// Bytes of the first chunk that are gone already.
     front: usize,
     len: usize,
+    /// Whether the last chunk was given as a whole: then it takes no appends, which could make it
+    /// move.
+    is_tail_owned: bool,
 }
 
 /// A buffer at least this long is queued as a chunk of its own, without a copy.
@@ -20,9 +23,6 @@ const OWN_CHUNK_BYTES_MIN: usize = 16 << 10;
 
 /// The tail chunk takes small appends up to this length.
 const TAIL_BYTES_MAX: usize = 256 << 10;
-
-/// Room of a chunk that follows others.
-const QUEUE_CHUNK_BYTES: usize = 64 << 10;
 
 impl Chunks {
     /// Bytes still queued.
@@ -50,6 +50,7 @@ impl Chunks {
             return self.push(&bytes);
         }
         self.len += bytes.len();
+        self.is_tail_owned = true;
         self.chunks.push_back(bytes);
     }
 
@@ -110,16 +111,12 @@ impl Chunks {
         *self = Chunks::default();
     }
 
-    /// The chunk that takes `more` small bytes: the last one, unless that would move many bytes.
+    /// The chunk that takes `more` small bytes.
     fn tail(&mut self, more: usize) -> &mut Vec<u8> {
-        let has_room = self.chunks.back().is_some_and(|tail| {
-            let fits = tail.len() + more <= TAIL_BYTES_MAX;
-            fits && (tail.capacity() - tail.len() >= more || tail.len() < OWN_CHUNK_BYTES_MIN)
-        });
-        if !has_room {
-            // A first chunk is often the only one; those behind it stand in a queue that grows.
-            let capacity = if self.chunks.is_empty() { more } else { more.max(QUEUE_CHUNK_BYTES) };
-            self.chunks.push_back(Vec::with_capacity(capacity));
+        let has_room = self.chunks.back().is_some_and(|tail| tail.len() + more <= TAIL_BYTES_MAX);
+        if !has_room || self.is_tail_owned {
+            self.is_tail_owned = false;
+            self.chunks.push_back(Vec::with_capacity(more));
         }
         self.chunks.back_mut().expect("a chunk was just pushed or found")
     }

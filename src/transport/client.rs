@@ -90,7 +90,10 @@ enum State {
 impl Client {
     /// A connection accepted at `now`.
     pub fn new(id: ClientId, now: Millis) -> Client {
-        let state = State::Head { reader: HeadReader::new(Limits::default()), deadline: now + HEAD_DEADLINE_MS };
+        let state = State::Head {
+            reader: HeadReader::new(Limits::default()),
+            deadline: now + HEAD_DEADLINE_MS,
+        };
         Client {
             id,
             state,
@@ -178,8 +181,7 @@ impl Client {
         now: Millis,
     ) {
         if let State::Connected(session) = &mut self.state {
-            let stop =
-                session.receive_filled(buffer, fresh_from, queued, now, &mut self.work);
+            let stop = session.receive_filled(buffer, fresh_from, queued, now, &mut self.work);
             self.after_receive(stop, rules, now);
         }
     }
@@ -370,8 +372,7 @@ impl Client {
         match door::decide(request, &rules.policy) {
             Decision::IdeUpgrade(upgrade) => {
                 self.bytes.push(&upgrade.response());
-                let connection =
-                    Connection::new(connection::Role::Server, rules.websocket);
+                let connection = Connection::new(connection::Role::Server, rules.websocket);
                 let server = Server::new(self.id, rules.door);
                 let session = Box::new(Session::new(self.id, connection, server));
                 self.state = State::Upgrading { session, waiting: rest.to_vec() };
@@ -408,7 +409,9 @@ impl Client {
                 let code = frame.code.map_or(0, CloseCode::get);
                 self.leave(patient(rules, now), &format!("sent Close code={code}"));
             }
-            Stop::Failed(error) => self.leave(patient(rules, now), &format!("Client error: {error}")),
+            Stop::Failed(error) => {
+                self.leave(patient(rules, now), &format!("Client error: {error}"))
+            }
         }
     }
 

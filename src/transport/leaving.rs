@@ -28,9 +28,16 @@ pub struct Leaving {
 #[derive(Debug)]
 enum Step {
     /// Queued bytes still leave. They must shrink once per window, unless `is_hard`.
-    Flushing { deadline: Millis, window_ms: Millis, written_total: u64, is_hard: bool },
+    Flushing {
+        deadline: Millis,
+        window_ms: Millis,
+        written_total: u64,
+        is_hard: bool,
+    },
     /// Half-closed; reads are dropped until EOF.
-    Draining { deadline: Millis },
+    Draining {
+        deadline: Millis,
+    },
     Done,
 }
 
@@ -45,7 +52,8 @@ impl Leaving {
     /// Leaves within `limit_ms`, whatever is still queued.
     pub fn hasty(limit_ms: Millis, now: Millis) -> Leaving {
         let deadline = now.saturating_add(limit_ms);
-        let step = Step::Flushing { deadline, window_ms: limit_ms, written_total: 0, is_hard: true };
+        let step =
+            Step::Flushing { deadline, window_ms: limit_ms, written_total: 0, is_hard: true };
         Leaving { step, has_ended: false }
     }
 
@@ -137,9 +145,12 @@ mod tests {
     fn a_queue_that_shrinks_once_a_window_keeps_its_socket() {
         let mut leaving = Leaving::patient(60_000, 0);
         leaving.begin(100);
-        for (now, written, done) in
-            [(59_999, 100, false), (60_000, 101, false), (120_000, 102, false), (180_000, 102, true)]
-        {
+        for (now, written, done) in [
+            (59_999, 100, false),
+            (60_000, 101, false),
+            (120_000, 102, false),
+            (180_000, 102, true),
+        ] {
             leaving.handle_timeout(written, now);
             assert_eq!(leaving.is_done(), done, "at {now}");
         }

@@ -28,13 +28,26 @@ fn the_greeting_is_what_claude_code_needs() {
     assert!(result["capabilities"]["tools"].is_object(), "{result}");
     assert!(result["capabilities"]["logging"].is_object(), "{result}");
     claude.notify("notifications/initialized", json!({}));
-    let (tools, prompts) = (claude.ask("tools/list", json!({})), claude.ask("prompts/list", json!({})));
+    let (tools, prompts) =
+        (claude.ask("tools/list", json!({})), claude.ask("prompts/list", json!({})));
     let listed = claude.answer(tools);
-    let names: Vec<&str> =
-        listed["result"]["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["name"].as_str().unwrap())
+        .collect();
     for name in [
-        "openFile", "openDiff", "getCurrentSelection", "getLatestSelection", "getOpenEditors",
-        "getWorkspaceFolders", "getDiagnostics", "checkDocumentDirty", "saveDocument", "close_tab",
+        "openFile",
+        "openDiff",
+        "getCurrentSelection",
+        "getLatestSelection",
+        "getOpenEditors",
+        "getWorkspaceFolders",
+        "getDiagnostics",
+        "checkDocumentDirty",
+        "saveDocument",
+        "close_tab",
         "closeAllDiffTabs",
     ] {
         assert!(names.contains(&name), "{name} in {names:?}");
@@ -57,7 +70,10 @@ fn a_diff_is_held_until_its_tab_is_closed_and_the_file_is_never_touched() {
     assert_eq!((&answers[0]["id"], &answers[1]["id"]), (&json!(held), &json!(closing)));
     assert_eq!(texts(&answers[0]), ["DIFF_REJECTED", "✻ new.txt"]);
     assert_eq!(texts(&answers[1]), ["TAB_CLOSED"]);
-    assert_eq!(claude.call_for_texts("close_tab", json!({"tab_name": "✻ new.txt"})), ["TAB_CLOSED"]);
+    assert_eq!(
+        claude.call_for_texts("close_tab", json!({"tab_name": "✻ new.txt"})),
+        ["TAB_CLOSED"]
+    );
     assert_eq!(claude.call_for_texts("closeAllDiffTabs", json!({})), ["CLOSED_0_DIFF_TABS"]);
     assert!(!home.workspace().join("new.txt").exists());
 }
@@ -111,7 +127,8 @@ fn a_file_is_opened_with_the_persons_command_and_its_selection_is_told_to_every_
     let file = home.workspace().join("a b.rs");
     std::fs::write(&file, "fn main() {\n    let é = 1;\n}\n").unwrap();
     let seen = home.path().join("seen");
-    let command = format!("sh -c 'printf %s \"$0\" > {}' {{file}}:{{line}}:{{column}}", seen.display());
+    let command =
+        format!("sh -c 'printf %s \"$0\" > {}' {{file}}:{{line}}:{{column}}", seen.display());
     let bridge = home.start(&["--open-command", &command]);
     let mut claude = bridge.attach();
     let arguments = json!({"filePath": file, "startText": "let é", "endText": "1;"});

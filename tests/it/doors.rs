@@ -40,9 +40,7 @@ fn every_wrong_upgrade_is_answered_and_logged() {
         bridge.log.clear();
         assert!(bridge.expect_log("Rejected client_").contains("WARN"));
     }
-    let version = bridge.upgrade_request(|line| {
-        Some(line.replace("Version: 13", "Version: 14"))
-    });
+    let version = bridge.upgrade_request(|line| Some(line.replace("Version: 13", "Version: 14")));
     assert!(bridge.exchange(version.as_bytes()).contains("Sec-WebSocket-Version: 13\r\n"));
 }
 

@@ -12,45 +12,45 @@ use tempfile::TempDir;
 use tungstenite::{Message, WebSocket};
 
 /// Longest wait for anything that must happen; generous, since a passing test never waits for it.
-pub const DEADLINE: Duration = Duration::from_secs(20);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A HOME with a workspace in it; outlives the bridges started there.
-pub struct Home {
+pub(crate) struct Home {
     folder: TempDir,
 }
 
 /// One running `footbridge serve`. Killed when dropped.
-pub struct Bridge {
+pub(crate) struct Bridge {
     child: Child,
-    pub port: u16,
+    pub(crate) port: u16,
     stderr: mpsc::Receiver<String>,
-    pub log: Vec<String>,
+    pub(crate) log: Vec<String>,
     home: PathBuf,
 }
 
 /// What a `footbridge` that ended by itself left behind.
-pub struct Ended {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl Home {
-    pub fn new() -> Home {
+    pub(crate) fn new() -> Home {
         let folder = TempDir::new().unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
         Home { folder }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn workspace(&self) -> PathBuf {
+    pub(crate) fn workspace(&self) -> PathBuf {
         self.path().join("work")
     }
 
-    pub fn locks(&self) -> Vec<PathBuf> {
+    pub(crate) fn locks(&self) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(self.path().join(".claude/ide")) else {
             return Vec::new();
         };
@@ -59,7 +59,7 @@ impl Home {
         locks
     }
 
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_footbridge"));
         command
             .args(arguments)
@@ -74,12 +74,12 @@ impl Home {
     }
 
     /// Starts a bridge and waits for its first line.
-    pub fn start(&self, arguments: &[&str]) -> Bridge {
+    pub(crate) fn start(&self, arguments: &[&str]) -> Bridge {
         Bridge::spawn(self.command(arguments), self.path())
     }
 
     /// Runs `footbridge` to its end.
-    pub fn run(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
         let output = self.command(arguments).output().unwrap();
         Ended {
             status: output.status,
@@ -90,7 +90,7 @@ impl Home {
 }
 
 impl Bridge {
-    pub fn spawn(mut command: Command, home: &Path) -> Bridge {
+    pub(crate) fn spawn(mut command: Command, home: &Path) -> Bridge {
         let mut child = command.spawn().unwrap();
         let stderr = lines_of(child.stderr.take().unwrap());
         let stdout = lines_of(child.stdout.take().unwrap());
@@ -106,29 +106,29 @@ impl Bridge {
         Bridge { child, port, stderr, log: Vec::new(), home: home.to_owned() }
     }
 
-    pub fn lock_path(&self) -> PathBuf {
+    pub(crate) fn lock_path(&self) -> PathBuf {
         self.home.join(format!(".claude/ide/{}.lock", self.port))
     }
 
-    pub fn lock(&self) -> Value {
+    pub(crate) fn lock(&self) -> Value {
         serde_json::from_slice(&std::fs::read(self.lock_path()).unwrap()).unwrap()
     }
 
-    pub fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         self.lock()["authToken"].as_str().unwrap().to_owned()
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent = Command::new("kill").args([name, &self.pid().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
     /// Waits for the process to end by itself.
-    pub fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         let due = Instant::now() + DEADLINE;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -139,14 +139,14 @@ impl Bridge {
         }
     }
 
-    pub fn stop(&mut self) -> ExitStatus {
+    pub(crate) fn stop(&mut self) -> ExitStatus {
         self.signal("-TERM");
         self.wait()
     }
 
     /// Waits for a line on stderr that contains `text`.
     #[track_caller]
-    pub fn expect_log(&mut self, text: &str) -> String {
+    pub(crate) fn expect_log(&mut self, text: &str) -> String {
         if let Some(line) = self.log.iter().find(|line| line.contains(text)) {
             return line.clone();
         }
@@ -164,12 +164,12 @@ impl Bridge {
     }
 
     /// A line on stderr that contains `text`, if it has come already.
-    pub fn poll_log(&mut self, text: &str) -> Option<String> {
+    pub(crate) fn poll_log(&mut self, text: &str) -> Option<String> {
         self.log.extend(self.stderr.try_iter());
         self.log.iter().find(|line| line.contains(text)).cloned()
     }
 
-    pub fn tcp(&self) -> TcpStream {
+    pub(crate) fn tcp(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
@@ -177,7 +177,7 @@ impl Bridge {
     }
 
     /// Sends raw bytes and reads to the end of the connection.
-    pub fn exchange(&self, bytes: &[u8]) -> String {
+    pub(crate) fn exchange(&self, bytes: &[u8]) -> String {
         let mut stream = self.tcp();
         stream.write_all(bytes).unwrap();
         let mut answer = Vec::new();
@@ -186,7 +186,7 @@ impl Bridge {
     }
 
     /// The upgrade request as Claude Code sends it, with lines replaced or left out by `edit`.
-    pub fn upgrade_request(&self, edit: impl Fn(&str) -> Option<String>) -> String {
+    pub(crate) fn upgrade_request(&self, edit: impl Fn(&str) -> Option<String>) -> String {
         let lines = [
             "GET / HTTP/1.1".to_owned(),
             format!("Host: 127.0.0.1:{}", self.port),
@@ -206,12 +206,16 @@ impl Bridge {
     }
 
     /// An upgraded connection, before `initialize`.
-    pub fn upgrade(&self) -> Claude {
+    pub(crate) fn upgrade(&self) -> Claude {
         let mut stream = self.tcp();
         stream.write_all(self.upgrade_request(|line| Some(line.to_owned())).as_bytes()).unwrap();
         let head = read_head(&mut stream);
         assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
-        assert_eq!(head.to_lowercase().matches("sec-websocket-protocol: mcp\r\n").count(), 1, "{head}");
+        assert_eq!(
+            head.to_lowercase().matches("sec-websocket-protocol: mcp\r\n").count(),
+            1,
+            "{head}"
+        );
         assert!(!head.to_lowercase().contains("extensions"), "{head}");
         let role = tungstenite::protocol::Role::Client;
         let config = tungstenite::protocol::WebSocketConfig::default()
@@ -221,7 +225,7 @@ impl Bridge {
     }
 
     /// A client that has greeted the bridge as Claude Code does.
-    pub fn attach(&self) -> Claude {
+    pub(crate) fn attach(&self) -> Claude {
         let mut claude = self.upgrade();
         let params = json!({
             "protocolVersion": "2025-11-25",
@@ -237,13 +241,13 @@ impl Bridge {
 
     /// Open descriptors of the process.
     #[cfg(target_os = "linux")]
-    pub fn descriptors(&self) -> usize {
+    pub(crate) fn descriptors(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.pid())).unwrap().count()
     }
 
     /// Resident memory in bytes.
     #[cfg(target_os = "linux")]
-    pub fn resident_bytes(&self) -> usize {
+    pub(crate) fn resident_bytes(&self) -> usize {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
         let kib: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -259,30 +263,30 @@ impl Drop for Bridge {
 }
 
 /// A WebSocket client that speaks as Claude Code does.
-pub struct Claude {
-    pub socket: WebSocket<TcpStream>,
+pub(crate) struct Claude {
+    pub(crate) socket: WebSocket<TcpStream>,
     next_id: u64,
 }
 
 impl Claude {
-    pub fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         self.socket.send(Message::text(message.to_string())).unwrap();
     }
 
     /// Sends a request without waiting; returns its id.
-    pub fn ask(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
     }
 
-    pub fn notify(&mut self, method: &str, params: Value) {
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
     /// The next JSON message; pings in between are answered by the library.
-    pub fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         loop {
             match self.socket.read().unwrap() {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
@@ -294,31 +298,31 @@ impl Claude {
 
     /// The answer to request `id`, which must be the next message.
     #[track_caller]
-    pub fn answer(&mut self, id: u64) -> Value {
+    pub(crate) fn answer(&mut self, id: u64) -> Value {
         let message = self.next();
         assert_eq!(message["id"], id, "{message}");
         message
     }
 
     #[track_caller]
-    pub fn request(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.ask(method, params);
         self.answer(id)
     }
 
-    pub fn call(&mut self, tool: &str, arguments: Value) -> u64 {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> u64 {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
     /// Calls a tool and returns its text blocks.
     #[track_caller]
-    pub fn call_for_texts(&mut self, tool: &str, arguments: Value) -> Vec<String> {
+    pub(crate) fn call_for_texts(&mut self, tool: &str, arguments: Value) -> Vec<String> {
         let id = self.call(tool, arguments);
         texts(&self.answer(id))
     }
 
     /// Reads on until the Close frame; its code and reason.
-    pub fn close_frame(&mut self) -> Option<(u16, String)> {
+    pub(crate) fn close_frame(&mut self) -> Option<(u16, String)> {
         loop {
             if let Message::Close(frame) = self.socket.read().unwrap() {
                 return frame.map(|frame| (frame.code.into(), frame.reason.to_string()));
@@ -329,7 +333,7 @@ impl Claude {
 
 /// The text blocks of a `tools/call` response.
 #[track_caller]
-pub fn texts(response: &Value) -> Vec<String> {
+pub(crate) fn texts(response: &Value) -> Vec<String> {
     let Some(content) = response["result"]["content"].as_array() else {
         panic!("no content in {response}")
     };
@@ -337,7 +341,7 @@ pub fn texts(response: &Value) -> Vec<String> {
 }
 
 /// The response head, up to and with the empty line.
-pub fn read_head(stream: &mut TcpStream) -> String {
+pub(crate) fn read_head(stream: &mut TcpStream) -> String {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") {
@@ -349,7 +353,7 @@ pub fn read_head(stream: &mut TcpStream) -> String {
 
 /// Waits until `condition` holds.
 #[track_caller]
-pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let due = Instant::now() + DEADLINE;
     while !condition() {
         assert!(Instant::now() < due, "{what}");

@@ -167,7 +167,9 @@ fn twenty_starts_share_a_range_of_twenty_and_the_next_one_is_told() {
     // A block of 20 ports that are free together, found by trying.
     let first = (20_000..60_000u16)
         .step_by(20)
-        .find(|first| (*first..first + 20).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()))
+        .find(|first| {
+            (*first..first + 20).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok())
+        })
         .unwrap();
     let range = format!("{first}-{}", first + 19);
     let homes: Vec<Home> = (0..20).map(|_| Home::new()).collect();
@@ -216,7 +218,11 @@ fn settings_come_from_flags_before_environment_before_file() {
     fs::write(&file, json!({"ide-nmae": "x"}).to_string()).unwrap();
     let ended = home.run(&[]);
     assert_eq!(ended.status.code(), Some(2));
-    assert!(ended.stderr.contains("ide-nmae") && ended.stderr.contains("ide-name"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("ide-nmae") && ended.stderr.contains("ide-name"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -114,8 +114,11 @@ fn a_storm_of_reconnects_leaves_no_descriptor_and_no_memory_behind() {
     let before = bridge.descriptors();
     for round in 0..300 {
         let mut claude = bridge.attach();
-        claude.call("openDiff", json!({"old_file_path": "/x", "new_file_path": "/x",
-            "new_file_contents": "x".repeat(10_000), "tab_name": "t"}));
+        claude.call(
+            "openDiff",
+            json!({"old_file_path": "/x", "new_file_path": "/x",
+            "new_file_contents": "x".repeat(10_000), "tab_name": "t"}),
+        );
         if round % 2 == 0 {
             claude.request("ping", json!({}));
         }
@@ -154,7 +157,8 @@ fn at_rest_the_process_has_one_thread_and_never_wakes() {
     let mut claude = bridge.attach();
     claude.request("ping", json!({}));
     drop(claude);
-    let of = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", bridge.pid())).unwrap();
+    let of =
+        |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", bridge.pid())).unwrap();
     assert!(of("status").contains("Threads:\t1\n"));
     let switches = || {
         let status = of("status");

@@ -192,18 +192,19 @@ impl Connection {
         match step {
             Ok(Step::Starved) => None,
             Ok(Step::Whole(kind, range)) => {
-                self.delivered = match is_of_rest {
-                    true => Delivered::Rest(kind, range.clone()),
-                    false => Delivered::Input(kind, range.clone()),
-                };
-                let message = &mut source[range];
-                match kind {
-                    Kind::Binary => Some(Event::Binary(message)),
+                let message = &mut source[range.clone()];
+                let event = match kind {
+                    Kind::Binary => Event::Binary(message),
                     Kind::Text => match simdutf8::basic::from_utf8(message) {
-                        Ok(text) => Some(Event::Text(text)),
-                        Err(_) => Some(state.fail(receiver, PeerError::TextUtf8)),
+                        Ok(text) => Event::Text(text),
+                        Err(_) => return Some(state.fail(receiver, PeerError::TextUtf8)),
                     },
-                }
+                };
+                self.delivered = match is_of_rest {
+                    true => Delivered::Rest(kind, range),
+                    false => Delivered::Input(kind, range),
+                };
+                Some(event)
             }
             Ok(Step::Joined(kind)) => {
                 self.delivered = Delivered::Joined;
@@ -229,9 +230,11 @@ impl Connection {
             return;
         }
         if self.rest.at * 2 >= self.rest.bytes.len() {
+            self.receiver.note_work(self.rest.bytes.len() - self.rest.at);
             self.rest.bytes.drain(..self.rest.at);
             self.rest.at = 0;
         }
+        self.receiver.note_work(input.rest().len());
         self.rest.bytes.extend_from_slice(input.rest());
     }
 

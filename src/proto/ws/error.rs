@@ -9,10 +9,11 @@ use std::fmt;
 use super::close::CloseCode;
 use super::frame::Opcode;
 
-/// The peer broke RFC 6455, or one of our limits; the connection fails with [`PeerError::close_code`].
+/// The peer broke RFC 6455 or one of our limits; the connection fails with
+/// [`PeerError::close_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PeerError {
-    /// RSV1, RSV2 or RSV3 set although no extension was agreed on (RFC 6455 §5.2). In the low bits.
+    /// RSV1, RSV2 or RSV3 set although no extension was agreed on (RFC 6455 §5.2): as 4, 2 and 1.
     ReservedBits(u8),
     /// An opcode nobody defined (RFC 6455 §5.2).
     ReservedOpcode(u8),

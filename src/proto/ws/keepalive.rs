@@ -47,63 +47,43 @@ pub struct Tick {
     pub interval_ms: Millis,
 }
 
-/// The keep-alive timer of a server. It runs only while someone is connected.
+/// Says what the ticks of a server's keep-alive timer mean. The timer itself is the owner's: it
+/// repeats every interval and runs only while someone is connected.
 #[derive(Debug)]
 pub struct Ticker {
     interval_ms: Millis,
-    run: Option<Run>,
-}
-
-/// What is known of the ticks since the timer was started.
-#[derive(Debug)]
-struct Run {
-    due: Millis,
+    /// The tick before, of the same run.
     last_tick: Option<Millis>,
     /// Ticks since a fresh stall window started, that one not counted.
     since_fresh: u32,
 }
 
 impl Ticker {
-    /// A timer that does not run yet; with an interval of 0 it never will.
+    /// For a timer that has not ticked yet.
     pub fn new(interval_ms: Millis) -> Ticker {
-        Ticker { interval_ms, run: None }
+        Ticker { interval_ms, last_tick: None, since_fresh: FRESH_TICKS_MIN }
     }
 
-    /// The first client connected. Does nothing while the timer runs.
-    pub fn start(&mut self, now: Millis) {
-        if self.interval_ms > 0 && self.run.is_none() {
-            let due = now + self.interval_ms;
-            self.run = Some(Run { due, last_tick: None, since_fresh: FRESH_TICKS_MIN });
-        }
-    }
-
-    /// The last client left.
+    /// The last client left and the timer with it: the next tick is the first of another run.
     pub fn stop(&mut self) {
-        self.run = None;
+        *self = Ticker::new(self.interval_ms);
     }
 
-    /// When the next tick is due.
-    pub fn poll_timeout(&self) -> Option<Millis> {
-        self.run.as_ref().map(|run| run.due)
-    }
-
-    /// The tick, if one is due. The next one is due an interval after it, however late it is.
-    pub fn handle_timeout(&mut self, now: Millis) -> Option<Tick> {
+    /// What the tick at `now` means.
+    pub fn tick(&mut self, now: Millis) -> Tick {
         let interval_ms = self.interval_ms;
-        let run = self.run.as_mut().filter(|run| now >= run.due)?;
-        run.due = now + interval_ms;
-        let is_wake = run.last_tick.is_some_and(|last| (now - last) * 2 > interval_ms * 3);
-        run.last_tick = Some(now);
-        run.since_fresh = run.since_fresh.saturating_add(1);
-        let kind = match is_wake {
+        let last_tick = self.last_tick.replace(now);
+        let is_late = last_tick.is_some_and(|last| (now - last) * 2 > interval_ms * 3);
+        self.since_fresh = self.since_fresh.saturating_add(1);
+        let kind = match is_late {
             false => TickKind::Ordinary,
-            true if run.since_fresh < FRESH_TICKS_MIN => TickKind::Wake,
+            true if self.since_fresh < FRESH_TICKS_MIN => TickKind::Wake,
             true => {
-                run.since_fresh = 0;
+                self.since_fresh = 0;
                 TickKind::WakeFresh
             }
         };
-        Some(Tick { kind, interval_ms })
+        Tick { kind, interval_ms }
     }
 }
 
@@ -191,12 +171,14 @@ pub struct KeepAlive {
     /// a quiet connection the tick before `life_at` is when it was heard.
     heard_after: Millis,
     last_tick: Millis,
+    /// At the last tick.
     read_total: u64,
     was_paused: bool,
     is_pong_overdue: bool,
-    /// When the queue last made progress, and what was written by then.
+    /// When the queue last made progress, and what was written by then. `None` before the first
+    /// tick, for which the 101 is progress: a stall is judged from tick to tick.
     progress_at: Millis,
-    written_total: u64,
+    written_total: Option<u64>,
     is_write_stalled: bool,
 }
 
@@ -211,7 +193,7 @@ impl KeepAlive {
             was_paused: false,
             is_pong_overdue: false,
             progress_at: now,
-            written_total: sample.written_total,
+            written_total: None,
             is_write_stalled: false,
         }
     }
@@ -258,8 +240,8 @@ impl KeepAlive {
     fn is_silent(&mut self, tick: Tick, sample: Sample, now: Millis) -> bool {
         let last_tick = std::mem::replace(&mut self.last_tick, now);
         let was_paused = std::mem::replace(&mut self.was_paused, sample.is_paused);
-        if sample.read_total != self.read_total {
-            self.read_total = sample.read_total;
+        let read_before = std::mem::replace(&mut self.read_total, sample.read_total);
+        if read_before != sample.read_total {
             self.life_at = now;
             self.heard_after = last_tick;
         }
@@ -276,49 +258,12 @@ impl KeepAlive {
 
     /// Notes progress of the queue since it last made some; says whether there was any.
     fn has_progress(&mut self, sample: Sample, now: Millis) -> bool {
-        let has_progress = sample.queued == 0 || sample.written_total != self.written_total;
+        let has_progress = sample.queued == 0 || self.written_total != Some(sample.written_total);
         if has_progress {
-            self.written_total = sample.written_total;
+            self.written_total = Some(sample.written_total);
             self.progress_at = now;
         }
         has_progress
-    }
-}
-
-/// How long a Close frame may wait in its queue: the queue must progress within each window, and
-/// one window without progress is enough, for the client leaves anyway (seed 000).
-#[derive(Debug)]
-pub struct CloseDeadline {
-    window_ms: Millis,
-    due: Millis,
-    written_total: u64,
-}
-
-impl CloseDeadline {
-    /// Starts the first window: the Close was just queued. Without a keep-alive timer
-    /// (`interval_ms` of 0) a window is 60 s.
-    pub fn new(interval_ms: Millis, sample: Sample, now: Millis) -> CloseDeadline {
-        let window_ms = match interval_ms {
-            0 => CLOSE_WINDOW_MS,
-            _ => interval_ms * SILENT_INTERVALS,
-        };
-        CloseDeadline { window_ms, due: now + window_ms, written_total: sample.written_total }
-    }
-
-    /// When the window ends.
-    pub fn poll_timeout(&self) -> Millis {
-        self.due
-    }
-
-    /// Whether the socket is to be closed, and the queue with it: the window is over and nothing
-    /// was written in it. Otherwise the next window starts.
-    pub fn has_expired(&mut self, sample: Sample, now: Millis) -> bool {
-        if now < self.due {
-            return false;
-        }
-        self.due = now + self.window_ms;
-        let before = std::mem::replace(&mut self.written_total, sample.written_total);
-        sample.queued > 0 && before == sample.written_total
     }
 }
 
@@ -328,9 +273,6 @@ const SILENT_INTERVALS: u64 = 2;
 /// A late tick starts a fresh stall window at the earliest so many ticks after the last one that
 /// did: the two between always count, or a loop that stays blocked would never drop anyone.
 const FRESH_TICKS_MIN: u32 = 3;
-
-/// Window of a queued Close where no keep-alive interval gives one, in milliseconds: that of the default interval.
-const CLOSE_WINDOW_MS: Millis = 60_000;
 
 #[cfg(test)]
 mod tests;

@@ -44,7 +44,7 @@ pub(super) struct Receiver {
     lent_len: Option<usize>,
     /// Our Close is sent: only the peer's is of interest.
     is_skipping: bool,
-    /// Bytes unmasked since the start, for the tests of linear time.
+    /// Bytes unmasked or moved since the start, for the tests of linear time.
     #[cfg(test)]
     pub(super) work: usize,
 }
@@ -202,12 +202,12 @@ impl Receiver {
     /// The next header, once all of it is there and its frame is welcome.
     fn open_frame(&mut self, source: &[u8], at: &mut usize) -> Result<Option<Header>, PeerError> {
         let max = self.message_bytes_max;
-        if self.head_len == 0 {
-            if let Some((header, len)) = Header::parse(&source[*at..], max)? {
-                *at += len;
-                self.admit(header, len, source.len() - *at)?;
-                return Ok(Some(header));
-            }
+        if self.head_len == 0
+            && let Some((header, len)) = Header::parse(&source[*at..], max)?
+        {
+            *at += len;
+            self.admit(header, len, source.len() - *at)?;
+            return Ok(Some(header));
         }
         while *at < source.len() {
             let len = usize::from(self.head_len) + 1;
@@ -276,20 +276,28 @@ impl Receiver {
         if let Some(key) = frame.header.mask {
             mask::apply(payload, key, frame.taken);
         }
-        #[cfg(test)]
-        {
-            self.work += payload.len();
-        }
+        self.note_work(payload.len());
     }
+
+    #[cfg(test)]
+    pub(super) fn note_work(&mut self, bytes: usize) {
+        self.work += bytes;
+    }
+
+    #[cfg(not(test))]
+    pub(super) fn note_work(&mut self, _bytes: usize) {}
 
     /// What a frame that lies whole in the source is, unless it must be gathered.
     fn in_place(&self, header: Header, range: &Range<usize>) -> Option<Step> {
+        let is_message = !self.is_skipping && !self.joiner.is_open();
+        let range = range.clone();
         match header.opcode {
-            Opcode::Close => Some(Step::Control(Opcode::Close, Some(range.clone()))),
-            _ if self.is_skipping || self.joiner.is_open() && !header.opcode.is_control() => None,
-            Opcode::Ping | Opcode::Pong => Some(Step::Control(header.opcode, Some(range.clone()))),
-            Opcode::Text => Some(Step::Whole(Kind::Text, range.clone())),
-            Opcode::Binary => Some(Step::Whole(Kind::Binary, range.clone())),
+            Opcode::Close => Some(Step::Control(Opcode::Close, Some(range))),
+            Opcode::Ping | Opcode::Pong => {
+                (!self.is_skipping).then_some(Step::Control(header.opcode, Some(range)))
+            }
+            Opcode::Text => is_message.then_some(Step::Whole(Kind::Text, range)),
+            Opcode::Binary => is_message.then_some(Step::Whole(Kind::Binary, range)),
             Opcode::Continuation => None,
         }
     }
@@ -312,9 +320,14 @@ impl Receiver {
     fn complete(&mut self, header: Header) -> Result<Option<Step>, PeerError> {
         match header.opcode {
             Opcode::Close => Ok(Some(Step::Control(Opcode::Close, None))),
-            _ if self.is_skipping => Ok(None),
+            Opcode::Ping | Opcode::Pong if self.is_skipping => {
+                self.control.clear();
+                Ok(None)
+            }
             Opcode::Ping | Opcode::Pong => Ok(Some(Step::Control(header.opcode, None))),
-            Opcode::Text | Opcode::Binary | Opcode::Continuation if header.is_final => {
+            Opcode::Text | Opcode::Binary | Opcode::Continuation
+                if header.is_final && !self.is_skipping =>
+            {
                 Ok(Some(Step::Joined(self.joiner.finish()?)))
             }
             Opcode::Text | Opcode::Binary | Opcode::Continuation => Ok(None),
