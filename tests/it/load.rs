@@ -123,7 +123,7 @@ fn a_storm_of_reconnects_leaves_no_descriptor_and_no_memory_behind() {
             claude.request("ping", json!({}));
         }
     }
-    eventually("all descriptors are back", || bridge.descriptors() == before);
+    eventually("all descriptors are back", || bridge.descriptors() <= before);
     assert!(bridge.resident_bytes() < 16 << 20, "{}", bridge.resident_bytes());
 }
 
