@@ -107,13 +107,20 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
     // The event lends from the loop, which `Iterator` cannot say.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> io::Result<Option<Event<'_, T>>> {
-        Ok(match self.advance()? {
-            None => None,
-            Some(Step::Event(event)) => Some(event),
-            Some(Step::Data { owner, stream }) => {
-                Some(Event::Data { owner, stream, bytes: &mut self.scratch })
-            }
-        })
+        Ok(self.next_timed()?.map(|(_, event)| event))
+    }
+
+    /// The next event with the loop's time, which cannot be asked for while the event is looked at.
+    ///
+    /// # Errors
+    /// As [`Reactor::next`].
+    pub fn next_timed(&mut self) -> io::Result<Option<(Millis, Event<'_, T>)>> {
+        let Some(step) = self.advance()? else { return Ok(None) };
+        let event = match step {
+            Step::Event(event) => event,
+            Step::Data { owner, stream } => Event::Data { owner, stream, bytes: &mut self.scratch },
+        };
+        Ok(Some((self.now, event)))
     }
 
     fn advance(&mut self) -> io::Result<Option<Step<T>>> {

@@ -50,8 +50,11 @@ impl Chunks {
         self.chunks.push_back(bytes);
     }
 
-    /// Moves everything queued in `other` to the end of this queue.
+    /// Moves everything queued in `other` to the end of this queue; `other` is empty afterwards.
     pub fn append(&mut self, other: &mut Chunks) {
+        if self.is_empty() {
+            return std::mem::swap(self, other);
+        }
         while let Some((chunk, front)) = other.pop() {
             if front == 0 {
                 self.push_owned(chunk);
