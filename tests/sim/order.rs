@@ -69,7 +69,7 @@ fn phases_of_the_default_mode<W: World>() {
             }
         }
         Event::Timer { owner, .. } | Event::Woken { owner } | Event::HandleClosed { owner, .. } => {
-            stage.see(owner.0)
+            stage.see(owner.0);
         }
         other => panic!("{other:?}"),
     });
@@ -93,7 +93,7 @@ fn phases_of_single_iterations<W: World>() {
             }
         }
         Event::Timer { owner, .. } | Event::Woken { owner } | Event::HandleClosed { owner, .. } => {
-            stage.see(owner.0)
+            stage.see(owner.0);
         }
         other => panic!("{other:?}"),
     });

@@ -21,6 +21,7 @@ on_both_kernels!(
     a_drained_queue_is_told_once,
     a_write_before_a_close_still_leaves,
     a_closed_stream_tells_nothing_more,
+    the_last_words_outlive_a_peer_that_still_sends,
     a_flood_does_not_keep_others_waiting,
     a_thousand_writes_of_one_turn_leave_together,
     the_port_walk_takes_each_port_once_and_names_the_error,
@@ -246,6 +247,39 @@ fn a_write_before_a_close_still_leaves<W: World>() {
     assert_eq!(stage.log(), "5:Ok(()) closed");
     assert_eq!(stage.receive(peer, 9), Received::Bytes(b"bye".into()));
     assert_eq!(stage.receive(peer, 9), Received::End);
+}
+
+/// Case B22: half-close, discard until the peer's end, then close; no reset eats the last words.
+fn the_last_words_outlive_a_peer_that_still_sends<W: World>() {
+    let mut stage = Stage::<W>::new();
+    let (stream, peer) = stage.connected();
+    stage.send(peer, b"first");
+    stage.reactor.start_phase(Phase::Idle, Name("peer"));
+    let (mut turns, mut received) = (0, Vec::new());
+    stage.run(|stage, event| match event {
+        Event::Data { .. } => {
+            stage.reactor.write(stream, b"last words");
+            stage.reactor.shutdown_write(stream);
+            stage.reactor.discard_reads(stream);
+        }
+        Event::Phase { id, .. } => {
+            turns += 1;
+            stage.send(peer, b"more and more");
+            if turns == 20 {
+                stage.finish(peer);
+                stage.reactor.stop_phase(id);
+            }
+        }
+        Event::ShutDown { result, .. } => assert_eq!(result, Ok(())),
+        Event::End { .. } => stage.reactor.close(stream),
+        Event::Closed { .. } => {}
+        other => panic!("{other:?}"),
+    });
+    while let Received::Bytes(bytes) = stage.receive(peer, 3) {
+        received.extend(bytes);
+    }
+    assert_eq!(received, b"last words");
+    assert_eq!(stage.receive(peer, 3), Received::End);
 }
 
 /// Two streams are ready in one poll; the handler of the first closes the second.
