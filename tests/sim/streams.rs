@@ -536,3 +536,53 @@ fn marks_behind_a_failed_write_fail_in_order() {
     });
     assert_eq!(stage.log(), "1 2 shut failed closed");
 }
+
+#[test]
+fn a_full_stream_is_offered_to_the_kernel_again_only_when_it_has_room() {
+    let mut stage = Stage::<Simulated>::new();
+    let (stream, peer) = stage.connected();
+    stage.reactor.write_owned(stream, vec![b'x'; 2 * PIPE_BYTES]);
+    stage.reactor.start_timer(Name("more"), 10, 10.try_into().ok());
+    let (mut fires, mut writes) = (0, 0);
+    stage.run(|stage, event| match event {
+        Event::Timer { .. } => {
+            fires += 1;
+            stage.reactor.write(stream, b"more");
+            match fires {
+                2 => writes = stage.reactor.kernel().writes,
+                // Too little room to be told of.
+                3 => drop(stage.receive(peer, 1000)),
+                10 => {
+                    assert_eq!(stage.reactor.kernel().writes, writes);
+                    stage.receive(peer, PIPE_BYTES);
+                }
+                11 => {
+                    assert!(stage.reactor.kernel().writes > writes);
+                    stage.reactor.stop();
+                }
+                _ => {}
+            }
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(fires, 11);
+}
+
+#[test]
+fn what_written_handlers_write_leaves_in_eight_rounds_before_check() {
+    let mut stage = Stage::<Simulated>::new();
+    let (stream, peer) = stage.connected();
+    stage.send(peer, b"go");
+    stage.reactor.start_phase(Phase::Check, Name("check"));
+    let mut rounds = 0;
+    stage.run(|stage, event| match event {
+        Event::Data { .. } | Event::Written { .. } => {
+            rounds += usize::from(matches!(event, Event::Written { .. }));
+            stage.reactor.write(stream, b"x");
+            stage.reactor.mark(stream, 0);
+        }
+        Event::Phase { .. } => stage.reactor.stop(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(rounds, 8);
+}
