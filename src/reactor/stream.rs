@@ -287,6 +287,8 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
             match stream.queue.flush(&mut self.kernel, stream.object, spent) {
                 Flushed::All => {}
                 Flushed::Blocked => stream.is_writable = false,
+                // Linux tells a reset to one call only: a read would now find a clean end.
+                Flushed::Failed => stream.reading = Reading::Over,
                 Flushed::Budget => {
                     stream.is_dirty = true;
                     self.unflushed.push(key);
@@ -311,7 +313,6 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
                 Notice::Drained => Event::Drained { owner, stream: id },
                 Notice::ShutDown(result) => Event::ShutDown { owner, stream: id, result },
                 Notice::Failed(error) => {
-                    stream.reading = Reading::Over;
                     if std::mem::replace(&mut stream.has_failed, true) {
                         continue;
                     }

@@ -3,8 +3,6 @@
 //! A thread lives for one job. At most [`THREADS_MAX`] run at once and the rest wait in line, so at
 //! rest the process has one thread and an idle bridge pays nothing.
 
-#![allow(clippy::disallowed_methods)]
-
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;

@@ -59,6 +59,8 @@ pub(super) enum Flushed {
     Blocked,
     /// The budget of one flush is spent; the kernel may take more.
     Budget,
+    /// The kernel refused for good; the notices tell why.
+    Failed,
 }
 
 /// What the queue has to tell.
@@ -207,7 +209,7 @@ impl WriteQueue {
     fn fail(&mut self, error: io::Error) -> Flushed {
         self.give_up(WriteError::Failed(error.kind()));
         self.error = Some(error);
-        Flushed::All
+        Flushed::Failed
     }
 
     fn give_up(&mut self, fault: WriteError) {

@@ -39,8 +39,6 @@ pub(crate) enum Act {
     Send(Peer, Vec<u8>),
     Receive(Peer, usize),
     Finish(Peer),
-    Reset(Peer),
-    Connect(u16),
     Exit(Object, Exit),
     Signal(Signal),
 }
@@ -273,8 +271,6 @@ impl SimKernel {
             Act::Send(peer, bytes) => drop(self.send(peer, &bytes)),
             Act::Receive(peer, bytes_max) => drop(self.receive(peer, bytes_max)),
             Act::Finish(peer) => self.finish(peer),
-            Act::Reset(peer) => self.reset(peer),
-            Act::Connect(port) => drop(self.connect(port)),
             Act::Exit(object, exit) => self.end_process(object, exit),
             Act::Signal(signal) => self.raise(signal),
         }
@@ -512,6 +508,10 @@ impl Kernel for SimKernel {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         into.extend(wire.to_stream.bytes.drain(..count));
+        // Cut short by the fault: the rest counts as bytes that came right after.
+        if count == self.faults.read_bytes_max && !self.wire_of(stream).to_stream.bytes.is_empty() {
+            self.tell(self.token_of(stream));
+        }
         Ok(count)
     }
 

@@ -4,9 +4,13 @@
 //! What needs a virtual clock, a full buffer of known size or a fault runs on the simulated one
 //! alone; what needs a child, a signal or a file system runs on the real one alone.
 
+// Scenarios are tests in all but the attribute, which stands on what the macro makes of them.
+#![allow(clippy::unwrap_used)]
+
 mod kernel;
 mod loop_clock;
 mod order;
 mod real_things;
 mod streams;
+mod traffic;
 mod world;

@@ -29,6 +29,7 @@ pub struct RealKernel {
     spare: Option<SpareDescriptor>,
     signals: Option<platform::Watch>,
     children: Option<platform::ChildWatch>,
+    has_spawned: bool,
 }
 
 #[cfg(unix)]
@@ -66,6 +67,7 @@ impl RealKernel {
             spare: platform::spare_descriptor().ok(),
             signals: None,
             children: None,
+            has_spawned: false,
         })
     }
 
@@ -231,6 +233,9 @@ impl Kernel for RealKernel {
     }
 
     fn spawn(&mut self, command: &Command) -> io::Result<Object> {
+        if !std::mem::replace(&mut self.has_spawned, true) {
+            platform::keep_descriptors_from_children();
+        }
         // Before the child exists, so that its signal cannot come too early.
         self.watch_children()?;
         let process = platform::Process::spawn(command)?;

@@ -7,7 +7,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -60,6 +60,19 @@ const MACOS_OPEN_MAX: u64 = 10_240;
 /// A descriptor kept so that it can be given up.
 pub(super) fn spare_descriptor() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
+}
+
+/// Has the descriptors that whoever started us left open end with us, not go on to our children.
+/// Our own are opened that way.
+pub(super) fn keep_descriptors_from_children() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    for number in names.filter_map(|name| name.parse().ok()).filter(|&number| number > 2) {
+        // SAFETY: the number was listed as open; had it been closed since, the call below fails,
+        // and had it been opened anew, it belongs to us and is to end with us just the same.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+        let _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
+    }
 }
 
 /// The signals that ask us to end, by a self-pipe.

@@ -44,6 +44,9 @@ pub(super) fn spare_descriptor() -> io::Result<File> {
     File::open("NUL")
 }
 
+/// Handles are not inherited there unless marked so.
+pub(super) fn keep_descriptors_from_children() {}
+
 fn unsupported<V>(what: &'static str) -> io::Result<V> {
     Err(io::Error::new(io::ErrorKind::Unsupported, what))
 }
