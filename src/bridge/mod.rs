@@ -142,7 +142,6 @@ impl<K: Kernel> Bridge<K> {
             Ok(()) | Err(_) => {}
         }
         let (listener, port) = listen(&mut reactor, options, memory.port)?;
-        let presence = Presence::publish(reactor.kernel(), options, token.clone(), port)?;
         memory.record(&BridgeRecord {
             pid: reactor.kernel().pid(),
             port,
@@ -150,6 +149,8 @@ impl<K: Kernel> Bridge<K> {
             version: VERSION.to_owned(),
             started_at_ms,
         })?;
+        // The last step that can fail: nothing is left behind when one does.
+        let presence = Presence::publish(reactor.kernel(), options, token.clone(), port)?;
         reactor.start_timer(Owner::Chore(Chore::Refresh), REFRESH_MS.get(), Some(REFRESH_MS));
         let status = Status {
             port,

@@ -85,6 +85,9 @@ impl House {
             entry.queued = reactor.queued(stream);
             let has_resumed = entry.client.resume(entry.queued, &self.rules, reactor.now());
             if !is_busy && !has_resumed {
+                if entry.client.is_paused() {
+                    reactor.await_drained(stream);
+                }
                 break;
             }
         }

@@ -171,6 +171,15 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
         }
     }
 
+    /// Has `Drained` told once fewer than `queue_low_bytes` are queued, even if the queue never was
+    /// above the high mark.
+    pub fn await_drained(&mut self, stream: StreamId) {
+        if let Some(entry) = self.open_stream(stream.0) {
+            entry.queue.await_drained();
+            self.make_pending(stream.0);
+        }
+    }
+
     /// Goes on reading, in the next poll phase.
     pub fn resume_reads(&mut self, stream: StreamId) {
         if let Some(entry) = self.open_stream(stream.0) {

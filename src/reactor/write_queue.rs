@@ -27,7 +27,7 @@ pub(super) struct WriteQueue {
     refused: Option<WriteError>,
     /// The error behind `fault`, until told.
     error: Option<io::Error>,
-    /// The queue rose above the high mark and has not been told drained.
+    /// The queue rose above the high mark, or the owner waits for it; not told drained yet.
     is_high: bool,
 }
 
@@ -97,6 +97,11 @@ impl WriteQueue {
     /// Notes that the queue grew.
     pub(super) fn grew(&mut self, high_bytes: usize) {
         self.is_high |= self.chunks.len() > high_bytes;
+    }
+
+    /// Has the owner told when little is queued, as if much had been.
+    pub(super) fn await_drained(&mut self) {
+        self.is_high = true;
     }
 
     /// Sets a mark behind everything queued so far.

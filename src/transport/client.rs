@@ -354,6 +354,11 @@ impl Client {
         matches!(self.state, State::Connected(_))
     }
 
+    /// Whether it is not read from because of what it left unread.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
     /// Whether it has not been let in yet.
     pub fn is_unauthenticated(&self) -> bool {
         matches!(self.state, State::Head { .. })
