@@ -4,6 +4,8 @@
 //! codec's. `--port N` fixes the port (0 = any free one); the first line on stdout names it. A client
 //! that does not read is not read from; there is no keep-alive, no token and no session.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for a terminal")]
+
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::ExitCode;

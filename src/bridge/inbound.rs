@@ -120,7 +120,7 @@ impl House {
     fn signal(&mut self, signal: Signal) {
         self.stopping = match self.stopping {
             Stopping::No => {
-                log::info!("{signal:?}: stopping");
+                log::info!("{signal}: stopping");
                 Stopping::Asked
             }
             Stopping::Asked | Stopping::Now => Stopping::Now,

@@ -411,11 +411,14 @@ impl Client {
                 }
             }
             Stop::Closed(frame) => {
-                let code = frame.code.map_or(0, CloseCode::get);
-                self.leave(patient(rules, now), &format!("sent Close code={code}"));
+                let reason = match frame.code {
+                    Some(code) => format!("sent Close code={}", code.get()),
+                    None => "sent Close without a code".to_owned(),
+                };
+                self.leave(patient(rules, now), &reason);
             }
             Stop::Failed(error) => {
-                self.leave(patient(rules, now), &format!("Client error: {error}"))
+                self.leave(patient(rules, now), &format!("Client error: {error}"));
             }
         }
     }

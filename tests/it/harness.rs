@@ -363,7 +363,6 @@ pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 
 fn lines_of(pipe: impl Read + Send + 'static) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
-    #[expect(clippy::disallowed_methods, reason = "a test may wait on a thread of its own")]
     std::thread::spawn(move || {
         for line in BufReader::new(pipe).lines() {
             let Ok(line) = line else { return };

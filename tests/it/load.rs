@@ -76,7 +76,6 @@ impl CloneWrite for &std::net::TcpStream {
     fn try_clone_write(&self, wire: &[u8], rest: usize) -> LastBytes {
         let mut stream = self.try_clone().unwrap();
         let bytes = wire[wire.len() - rest..].to_vec();
-        #[expect(clippy::disallowed_methods, reason = "a test may write on a thread of its own")]
         let writer = std::thread::spawn(move || stream.write_all(&bytes).unwrap());
         LastBytes(Some(writer))
     }

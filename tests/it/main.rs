@@ -4,6 +4,7 @@
 //! timeout or by polling a file. No port is fixed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::disallowed_methods, reason = "deadlines and helper threads of the test itself")]
 
 mod attach;
 mod doors;

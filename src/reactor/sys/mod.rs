@@ -7,6 +7,7 @@
 //!
 //! The files of this folder are the only ones that may contain unsafe code.
 
+use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -69,6 +70,16 @@ pub enum Signal {
     Terminate,
     /// SIGHUP: the terminal went away.
     HangUp,
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Signal::Interrupt => "SIGINT",
+            Signal::Terminate => "SIGTERM",
+            Signal::HangUp => "SIGHUP",
+        })
+    }
 }
 
 /// The read of a file too long to be read in the loop.
