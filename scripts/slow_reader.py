@@ -37,8 +37,9 @@ import time
 ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 
-# A small receive buffer leaves the backlog with the bridge instead of with our own kernel.
-RECEIVE_BUFFER_BYTES = 16 << 10
+# A small receive buffer leaves the backlog with the bridge instead of with our own kernel. Much less
+# than this and Linux drops segments, acknowledgements among them, of a peer that sends small frames.
+RECEIVE_BUFFER_BYTES = 64 << 10
 SEND_BUFFER_BYTES = 64 << 10
 
 # What `pongs-only` leaves unread: more than the kernel takes in between (about 4 MB), less than
