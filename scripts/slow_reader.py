@@ -37,8 +37,9 @@ import time
 ACCEPT_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 
-# A small receive buffer leaves the backlog with the bridge instead of with our own kernel.
-RECEIVE_BUFFER_BYTES = 16 << 10
+# A small receive buffer leaves the backlog with the bridge instead of with our own kernel. Much less
+# than this and Linux drops segments, acknowledgements among them, of a peer that sends small frames.
+RECEIVE_BUFFER_BYTES = 64 << 10
 SEND_BUFFER_BYTES = 64 << 10
 
 # What `pongs-only` leaves unread: more than the kernel takes in between (about 4 MB), less than
@@ -164,6 +165,7 @@ class Client:
         self.say = say
         self.frames = Frames()
         self.unsent = bytearray()
+        self.is_attached = False
         self.is_gone = False
         self.close_frame = None
         self.socket = socket.socket()
@@ -193,6 +195,7 @@ class Client:
         self.ask({"id": 0, "method": "initialize", "params": params})
         self.socket.sendall(text({"method": "notifications/initialized"}))
         self.socket.sendall(text({"method": "ide_connected", "params": {"pid": os.getpid()}}))
+        self.is_attached = True
 
     def ask(self, request):
         """Sends a request and returns the length of its answer's text."""
@@ -265,6 +268,10 @@ class Client:
             return 0, []
         if not received:
             self.leave("end of stream")
+        if not self.is_attached:
+            if received:
+                self.say("received " + received.decode("latin-1").splitlines()[0])
+            return len(received), []
         whole = list(self.frames.feed(received))
         for _, opcode, payload in whole:
             if opcode == CLOSE and self.close_frame is None:
@@ -279,7 +286,7 @@ class Client:
         self.is_gone = True
         self.say(why)
         self.socket.setblocking(False)
-        while self.close_frame is None:
+        while self.is_attached and self.close_frame is None:
             try:
                 received = self.socket.recv(1 << 20)
             except OSError:
@@ -348,10 +355,10 @@ class Outcome:
     def __str__(self):
         if not self.is_dropped:
             return "kept for %.1f s" % self.seconds
-        farewell = "no Close frame came"
+        farewell = "without a Close frame"
         if self.close_frame is not None:
-            farewell = "Close " + close_text(self.close_frame)
-        return "dropped after %.1f s: %s" % (self.seconds, farewell)
+            farewell = "with Close " + close_text(self.close_frame)
+        return "dropped after %.1f s, %s" % (self.seconds, farewell)
 
 
 class Run:
@@ -384,7 +391,8 @@ class Run:
                 break
             self._write(now)
             self._read(now - start)
-            self.client.wait(LOOK_SECONDS, self._may_read(time.monotonic() - start) > 0)
+            pause = 0.0 if self._wants_to_ask() and not self.client.unsent else LOOK_SECONDS
+            self.client.wait(pause, self._may_read(time.monotonic() - start) > 0)
         is_dropped = self.client.is_gone or self.client.close_frame is not None
         seconds = time.monotonic() - self.misbehaves_since
         self.client.socket.close()
@@ -397,25 +405,24 @@ class Run:
             self.is_blocked = True
             if not self.manners.reads:
                 self.misbehaves_since = self.last_sent
-            self.say("asked %d times; no more can be sent or is wanted" % self.requests)
+            self.say("asked %d times, %s" % (
+                self.requests, "and the bridge takes no more" if self._wants_to_ask() else "enough"))
         if self.manners.sends_pongs and now >= self.next_pong:
             self.next_pong = now + self.options.ping_interval
             self.client.send(frame(PONG))
             self.say("sent a pong unasked")
 
-    def _flood(self):
-        """Asks while the kernel takes it; returns whether anything was sent."""
-        if not self.manners.floods or self.client.unsent:
-            return 0
+    def _wants_to_ask(self):
         limit = self.manners.backlog_bytes
-        sent = 0
-        for _ in range(100):
-            if limit is not None and self.requests * self.answer_bytes >= limit:
-                break
+        return self.manners.floods and (limit is None or self.requests * self.answer_bytes < limit)
+
+    def _flood(self):
+        """Asks while the kernel takes it; returns how many bytes were sent."""
+        sent, turns = 0, 0
+        while turns < 100 and self._wants_to_ask() and not self.client.unsent:
+            turns += 1
             self.requests += 1
             sent += self.client.send(text({"id": self.requests + 1, "method": "tools/list"}))
-            if self.client.unsent:
-                break
         return sent
 
     def _may_read(self, elapsed):
@@ -647,7 +654,7 @@ def self_test():
     check("a range of seconds", seconds_range("1.5-4") == (1.5, 4.0))
     for words, ending, expected in [
         ("idle-ok", frame(CLOSE, b"\x03\xe9bye", masked=False), 'Close 1001 "bye"'),
-        ("no-pong", b"", "no Close frame came"),
+        ("no-pong", b"", "without a Close frame"),
         ("reads-nothing", frame(CLOSE, b"\x03\xf3", masked=False), "dropped"),
     ]:
         bridge = EchoBridge(ending)

@@ -1,8 +1,8 @@
 //! tests/INVARIANTS.md: every requirement has a test that exists.
 //!
-//! A row of its tables is `| source | requirement | test |`. The last cell names test functions, or
-//! `script.py scenario` for a script under scripts/, each in backticks; or it says
-//! `not applicable: reason`. A question mark is a debt and fails.
+//! A row of its tables is `| source | requirement | test |`. The last cell names test functions,
+//! transcripts by path, or `script.py scenario` for a script under scripts/, each in backticks; or
+//! it says `not applicable: reason`. A question mark is a debt and fails.
 
 use std::collections::BTreeSet;
 
@@ -52,12 +52,12 @@ fn cells(line: &str) -> Option<Vec<&str>> {
     Some(row.split('|').map(str::trim).collect())
 }
 
-/// Names of functions marked `#[test]`.
+/// Names of functions marked `#[test]`, or listed for the macro that marks them.
 fn test_names(tree: &Tree) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for file in tree.rust() {
         let code = file.code();
-        let mut is_marked = false;
+        let (mut is_marked, mut is_listed) = (false, false);
         for line in code.lines().map(str::trim) {
             if line == "#[test]" {
                 is_marked = true;
@@ -65,13 +65,20 @@ fn test_names(tree: &Tree) -> BTreeSet<String> {
                 names.extend(rest.split('(').next().map(str::to_owned));
                 is_marked = false;
             }
+            if is_listed {
+                names.extend(line.split([',', ' ']).map(str::to_owned));
+            }
+            is_listed = (is_listed || line == "on_both_kernels!(") && !line.starts_with(')');
         }
     }
     names
 }
 
-/// A test function, or a script that knows the scenario.
+/// A test function, a transcript, or a script that knows the scenario.
 fn is_there(tree: &Tree, tests: &BTreeSet<String>, name: &str) -> bool {
+    if name.starts_with("tests/") {
+        return tree.file(name).is_some();
+    }
     let Some((script, scenario)) = name.split_once(' ') else { return tests.contains(name) };
     tree.file(&format!("scripts/{script}")).is_some_and(|file| file.text.contains(scenario))
 }
@@ -87,11 +94,17 @@ fn a_requirement_without_its_test_is_found() {
         let page = format!("# A\n\n| source | requirement | test |\n|---|---|---|\n{row}\n");
         let test =
             ("src/a.rs", "#[test]\nfn it_works() {}\nfn no_test() {}\n// #[test]\nfn c() {}");
+        let listed =
+            ("tests/sim/a.rs", "on_both_kernels!(\n    in_order,\n    once,\n);\nfn d() {}");
         let script = ("scripts/slow_reader.py", "'no-pong'");
-        check(untested, &[(PAGE, &page), test, script], expected);
+        let transcript = ("tests/data/mcp/1/ids.txt", "> {}");
+        check(untested, &[(PAGE, &page), test, listed, script, transcript], expected);
     };
     check_row("| 000 | works | `it_works` |", &[]);
     check_row("| 000 | works | `slow_reader.py no-pong`, `it_works` |", &[]);
+    check_row("| 000 | works | `in_order`, `once`, `tests/data/mcp/1/ids.txt` |", &[]);
+    check_row("| 000 | works | `d` |", &["tests/INVARIANTS.md:5 no test `d`"]);
+    check_row("| 000 | works | `tests/data/a.txt` |", &["tests/INVARIANTS.md:5 no test"]);
     check_row("| 000 | works | not applicable: there is no such thing here |", &[]);
     check_row("| 000 | works | ? |", &["tests/INVARIANTS.md:5 no test yet for: works"]);
     check_row("| 000 | works | `it_works` and ? |", &["tests/INVARIANTS.md:5 no test yet"]);

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -237,6 +238,7 @@ CHECKS = ["connect", "handshake_order", "status", "prompt", "diff_tui_yes", "dif
 
 def main(footbridge, claude):
     passed = 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that a stopped run ends what it started
     with tempfile.TemporaryDirectory(prefix="footbridge-cli-") as folder:
         session = Session(footbridge, claude, os.path.realpath(folder))
         try:
