@@ -1,20 +1,16 @@
-//! One Claude Code on the IDE door, once its upgrade was accepted.
+//! An agent on the IDE door: its MCP server, and the gate before which it is deaf.
 //!
-//! Joins the WebSocket connection, the MCP server and the keep-alive policy of one client, and holds
-//! notifications back while the client cannot hear them yet. What ends the client is told to
-//! [`super::client`], which sees it off; nothing here outlives the connection.
+//! Claude Code loses notifications that come too early after its `ide_connected`, so they are held
+//! back until the gate opens. A client that never says it is ready gets none.
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mcp::Server;
-use crate::mcp::call::{CallId, ClientId};
-use crate::proto::ws::close::CloseFrame;
-use crate::proto::ws::connection::{Connection, Event, Input};
-use crate::proto::ws::error::PeerError;
-use crate::proto::ws::keepalive::KeepAlive;
+use super::session::Work;
+use crate::mcp::call::ClientId;
+use crate::mcp::{Output, Server};
+use crate::proto::ws::connection::Connection;
 use crate::stdx::Millis;
 
 /// The real client is deaf to notifications in the first ~100 ms after its `ide_connected`; five
@@ -24,24 +20,15 @@ const GATE_AFTER_CONNECTED_MS: Millis = 500;
 /// The same for a client that never sends `ide_connected`, from its `notifications/initialized`.
 const GATE_AFTER_INITIALIZED_MS: Millis = 1_000;
 
-/// A client that leaves more than this queued is not read from until it reads: two full tool results.
-pub const QUEUE_HIGH_BYTES: usize = 4 << 20;
-
-/// Below this the client is read from again.
-pub const QUEUE_LOW_BYTES: usize = 1 << 20;
-
-/// The client's session on this door.
+/// What speaks MCP on the IDE door.
 #[derive(Debug)]
-pub struct Session {
+pub(super) struct Agent {
     client: ClientId,
-    pub(super) connection: Connection,
     pub(super) server: Server,
-    /// From the moment the 101 is written.
-    pub(super) keepalive: Option<KeepAlive>,
     gate: Gate,
 }
 
-/// When notifications may flow. A client that never says it is ready gets none.
+/// When notifications may flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Shut,
@@ -49,113 +36,22 @@ enum Gate {
     Open,
 }
 
-/// What the tools layer must do for a client.
-#[derive(Debug)]
-pub enum Work {
-    /// Start a tool.
-    Call {
-        /// Answered by [`super::client::Client::complete`], exactly once.
-        call: CallId,
-        /// A tool of the door.
-        tool: &'static str,
-        /// Checked against the tool's schema.
-        arguments: serde_json::Map<String, Value>,
-    },
-    /// Nobody waits for the call any more.
-    Cancel {
-        /// The call, which must not be answered.
-        call: CallId,
-    },
-    /// Notifications may flow from now on.
-    GateOpened,
-}
-
-/// Why [`Session::receive`] came back.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// The input is used up.
-    Dry,
-    /// A call wants starting before the messages behind it are looked at.
-    Called,
-    /// The client must read first: its queue is above the mark.
-    Crowded,
-    /// The client sent its Close frame; ours is queued.
-    Closed(CloseFrame),
-    /// The client broke the protocol; our Close frame is queued.
-    Failed(PeerError),
-}
-
-impl Session {
-    pub(super) fn new(client: ClientId, connection: Connection, server: Server) -> Session {
-        Session { client, connection, server, keepalive: None, gate: Gate::Shut }
-    }
-
-    /// Runs the messages in `input`, one at a time, until there is a reason to stop. An unparsed
-    /// rest is kept.
-    pub(super) fn receive(
-        &mut self,
-        mut input: Input<'_>,
-        queued: usize,
-        now: Millis,
-        work: &mut VecDeque<Work>,
-    ) -> Stop {
-        loop {
-            match self.connection.receive(&mut input) {
-                None => return Stop::Dry,
-                Some(Event::Text(text)) => self.server.handle_message(text, now),
-                Some(Event::Close(frame)) => return Stop::Closed(frame),
-                Some(Event::Failed(error)) => return Stop::Failed(error),
-                Some(Event::Binary(_) | Event::Ping(_) | Event::Pong) => {}
-            }
-            if let Some(stop) = self.after_message(queued, now, work) {
-                self.connection.keep(input);
-                return stop;
-            }
-        }
-    }
-
-    /// The same for bytes that went straight into the buffer of an unfinished message.
-    pub(super) fn receive_filled(
-        &mut self,
-        buffer: Vec<u8>,
-        fresh_from: usize,
-        queued: usize,
-        now: Millis,
-        work: &mut VecDeque<Work>,
-    ) -> Stop {
-        match self.connection.receive_filled(buffer, fresh_from) {
-            Some(Event::Text(text)) => self.server.handle_message(text, now),
-            Some(Event::Close(frame)) => return Stop::Closed(frame),
-            Some(Event::Failed(error)) => return Stop::Failed(error),
-            None | Some(Event::Binary(_) | Event::Ping(_) | Event::Pong) => {}
-        }
-        self.after_message(queued, now, work).unwrap_or(Stop::Dry)
-    }
-
-    /// Takes what the server wants done; says whether reading must pause.
-    fn after_message(
-        &mut self,
-        queued: usize,
-        now: Millis,
-        work: &mut VecDeque<Work>,
-    ) -> Option<Stop> {
-        let has_called = self.take_outputs(now, work);
-        if has_called {
-            Some(Stop::Called)
-        } else if queued + self.connection.queued() > QUEUE_HIGH_BYTES {
-            Some(Stop::Crowded)
-        } else {
-            None
-        }
+impl Agent {
+    pub(super) fn new(client: ClientId, server: Server) -> Agent {
+        Agent { client, server, gate: Gate::Shut }
     }
 
     /// Moves the server's outputs on; true when a call or a cancellation waits in `work`.
-    pub(super) fn take_outputs(&mut self, now: Millis, work: &mut VecDeque<Work>) -> bool {
-        use crate::mcp::Output;
+    pub(super) fn take_outputs(
+        &mut self,
+        connection: &mut Connection,
+        now: Millis,
+        work: &mut VecDeque<Work>,
+    ) -> bool {
         let mut has_called = false;
         while let Some(output) = self.server.poll_output() {
             match output {
-                Output::Send(body) => self.connection.send_text_owned(body),
+                Output::Send(body) => connection.send_text_owned(body),
                 Output::Call { call, tool, arguments } => {
                     has_called = true;
                     work.push_back(Work::Call { call, tool, arguments });
