@@ -200,19 +200,25 @@ impl House {
                     tools::Output::Ask { call, request } => self.ask(call, request, reactor),
                     tools::Output::Abandoned { call } => self.diffs.cancel(call),
                 }
-            } else if let Some(output) = self.diffs.poll_output() {
-                match output {
-                    diff::Output::Settled { call, verdict } => {
-                        self.tools.answer(call, Reply::Diff(verdict), reactor.now());
-                    }
-                    diff::Output::Waiting { call, hint, .. } => {
-                        log::info!("{}: {hint}", call.client);
-                    }
-                }
-            } else {
+            } else if !self.settle_diffs(reactor.now()) {
                 return;
             }
         }
+    }
+
+    /// Tells held calls how their diffs ended; true if anything was told.
+    fn settle_diffs(&mut self, now: Millis) -> bool {
+        let mut has_told = false;
+        while let Some(output) = self.diffs.poll_output() {
+            has_told = true;
+            match output {
+                diff::Output::Settled { call, verdict } => {
+                    self.tools.answer(call, Reply::Diff(verdict), now);
+                }
+                diff::Output::Waiting { call, hint, .. } => log::info!("{}: {hint}", call.client),
+            }
+        }
+        has_told
     }
 
     fn ask<K: Kernel>(&mut self, call: CallId, request: Request, reactor: &mut Reactor<K, Owner>) {
@@ -226,10 +232,13 @@ impl House {
             }
             Request::CloseTab { tab_name } => {
                 self.diffs.close_tab(call.client, &tab_name);
+                // The held calls first: they were made first.
+                self.settle_diffs(now);
                 self.tools.answer(call, Reply::Done, now);
             }
             Request::CloseAllDiffTabs => {
                 let closed = self.diffs.close_all(call.client);
+                self.settle_diffs(now);
                 self.tools.answer(call, Reply::Closed(closed), now);
             }
             Request::OpenDocument(opened) => {
