@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ExitCode::SUCCESS
+    footbridge::cli::run(std::env::args_os(), &|name| std::env::var_os(name))
 }

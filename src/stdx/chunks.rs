@@ -13,6 +13,9 @@ pub struct Chunks {
     /// Bytes of the first chunk that are gone already.
     front: usize,
     len: usize,
+    /// Whether the last chunk was given as a whole: then it takes no appends, which could make it
+    /// move.
+    is_tail_owned: bool,
 }
 
 /// A buffer at least this long is queued as a chunk of its own, without a copy.
@@ -47,11 +50,15 @@ impl Chunks {
             return self.push(&bytes);
         }
         self.len += bytes.len();
+        self.is_tail_owned = true;
         self.chunks.push_back(bytes);
     }
 
-    /// Moves everything queued in `other` to the end of this queue.
+    /// Moves everything queued in `other` to the end of this queue; `other` is empty afterwards.
     pub fn append(&mut self, other: &mut Chunks) {
+        if self.is_empty() {
+            return std::mem::swap(self, other);
+        }
         while let Some((chunk, front)) = other.pop() {
             if front == 0 {
                 self.push_owned(chunk);
@@ -107,7 +114,8 @@ impl Chunks {
     /// The chunk that takes `more` small bytes.
     fn tail(&mut self, more: usize) -> &mut Vec<u8> {
         let has_room = self.chunks.back().is_some_and(|tail| tail.len() + more <= TAIL_BYTES_MAX);
-        if !has_room {
+        if !has_room || self.is_tail_owned {
+            self.is_tail_owned = false;
             self.chunks.push_back(Vec::with_capacity(more));
         }
         self.chunks.back_mut().expect("a chunk was just pushed or found")

@@ -103,7 +103,7 @@ mod tests {
         let old = slots.insert("old");
         assert_eq!(slots.remove(old), Some("old"));
         let new = slots.insert("new");
-        assert_eq!((slots.get(old), slots.remove(old), slots.get(new)), (None, None, Some(&"new")));
+        assert_eq!((slots.remove(old), slots.get(old), slots.get(new)), (None, None, Some(&"new")));
         assert_eq!(Key::unpack(new.pack()), new);
     }
 }

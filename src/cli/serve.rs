@@ -1,0 +1,143 @@
+//! `footbridge serve`: gathers the settings and hands them to the bridge.
+//!
+//! The disk is touched here only to find out what the settings mean: the settings file, a token
+//! file, which folder a path leads to. Listening, lock file and all the rest are the bridge's.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::bridge::{Bridge, StartError, Status};
+use crate::config::options::{Credential, ServeOptions, Surroundings};
+use crate::config::source::{Env, Setting};
+use crate::config::state::BridgeRecord;
+use crate::reactor::sys::real::RealKernel;
+
+use super::{EXIT_USAGE, complain, logger, tell};
+
+/// Exit code when another bridge serves the workspace.
+const EXIT_SERVED: u8 = 3;
+
+/// Runs the bridge until it ends.
+pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
+    let current_folder = match current_folder(env) {
+        Ok(folder) => folder,
+        Err(error) => {
+            complain(&format!("the current folder is gone: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let around = Surroundings {
+        env,
+        current_folder: &current_folder,
+        read_file: &|path| std::fs::read(path),
+        physical_folder: &physical_folder,
+    };
+    let options = match ServeOptions::resolve(flags, &around) {
+        Ok(options) => options,
+        Err(error) => {
+            complain(&error.to_string());
+            return match error.is_usage() {
+                true => ExitCode::from(EXIT_USAGE),
+                false => ExitCode::FAILURE,
+            };
+        }
+    };
+    logger::start(options.log_level);
+    for warning in &options.warnings {
+        log::warn!("{warning}");
+    }
+    match RealKernel::new() {
+        Ok(kernel) => serve(kernel, &options),
+        Err(error) => fail(&StartError::Loop(error)),
+    }
+}
+
+fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
+    let mut bridge = Bridge::default();
+    let status = match bridge.start(kernel, options) {
+        Ok(status) => status,
+        Err(StartError::Served(record)) => return is_served(record, options.is_joining),
+        Err(error) => return fail(&error),
+    };
+    super::say(&format!("footbridge listening on {}:{}\n", options.bind, status.port));
+    tell(&how_to_connect(&status, options));
+    // Whatever breaks inside, the lock file must not outlive us.
+    let ended = catch_unwind(AssertUnwindSafe(|| bridge.run()));
+    let stopped = bridge.stop();
+    assert!(stopped.is_ok());
+    match ended {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => fail(&StartError::Loop(error)),
+        Err(panic) => resume_unwind(panic),
+    }
+}
+
+/// What a person reads once the bridge runs.
+fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
+    let mut text = format!("serving {}\n", options.workspaces[0].given.display());
+    if let Some(path) = &options.settings_file {
+        text += &format!("settings {}\n", path.display());
+    }
+    match &status.lock_path {
+        Some(path) => {
+            text += &format!("lock file {}\n", path.display());
+            text += "connect: run claude --ide in that folder, or /ide in a running Claude Code\n";
+        }
+        None => text += "no lock file: a client needs the port and the token\n",
+    }
+    if let Some(lost) = status.lost_port {
+        text += &format!(
+            "port {lost}, used last time, is taken: clients that still know it find this bridge \
+             with /ide only\n"
+        );
+    }
+    if options.credential != Credential::Open {
+        text += "whoever has the token gets what this door offers: it is in the lock file alone\n";
+    }
+    text + "Ctrl-C stops it\n"
+}
+
+/// Another bridge runs here: no second one, since Claude Code connects to neither of two.
+fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
+    tell(&format!("footbridge: {}\n", StartError::Served(record)));
+    match is_joining {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(EXIT_SERVED),
+    }
+}
+
+fn fail(error: &StartError) -> ExitCode {
+    tell(&format!("footbridge: {error}\n"));
+    ExitCode::FAILURE
+}
+
+/// The current folder as the shell spells it (`PWD`) if that is true, else as the system does.
+fn current_folder(env: Env<'_>) -> io::Result<PathBuf> {
+    let current = std::env::current_dir()?;
+    let spelled = env("PWD").map(PathBuf::from).filter(|path| path.is_absolute());
+    let is_true =
+        |path: &PathBuf| std::fs::canonicalize(path).ok() == std::fs::canonicalize(&current).ok();
+    Ok(spelled.filter(is_true).unwrap_or(current))
+}
+
+fn physical_folder(path: &Path) -> io::Result<PathBuf> {
+    let physical = std::fs::canonicalize(path)?;
+    if !physical.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::NotADirectory));
+    }
+    Ok(plain(physical))
+}
+
+/// Windows canonicalises to `\\?\C:\…`, which no client compares equal to `C:\…`.
+fn plain(path: PathBuf) -> PathBuf {
+    let is_drive = |rest: &str| rest.as_bytes().get(1) == Some(&b':');
+    let rest = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
+    match rest.filter(|rest| cfg!(windows) && is_drive(rest)) {
+        Some(rest) => PathBuf::from(OsString::from(rest)),
+        None => path,
+    }
+}

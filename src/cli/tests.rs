@@ -1,0 +1,64 @@
+use super::*;
+
+#[track_caller]
+fn parse(line: &str) -> Result<BTreeMap<&'static str, Setting>, clap::Error> {
+    let words = std::iter::once("footbridge").chain(line.split_whitespace());
+    let matches = command().try_get_matches_from(words)?;
+    Ok(match matches.subcommand() {
+        Some((_, matches)) => settings(matches),
+        None => settings(&matches),
+    })
+}
+
+#[track_caller]
+fn check_refused(line: &str, expected: &str) {
+    let error = parse(line).expect_err(line);
+    let expected = format!("{expected} (see footbridge serve --help)");
+    assert_eq!(complaint(&error), expected, "{line}");
+}
+
+#[test]
+fn the_command_may_be_left_out() {
+    let values = |texts: &[&str]| Setting::Values(texts.iter().map(OsString::from).collect());
+    let line = "--port 1 --workspace a --join --workspace b --ping-interval -1";
+    let expected = BTreeMap::from([
+        ("port", values(&["1"])),
+        ("workspace", values(&["a", "b"])),
+        ("join", Setting::Switch(true)),
+        ("ping-interval", values(&["-1"])),
+    ]);
+    assert_eq!(parse(line).unwrap(), expected);
+    assert_eq!(parse(&format!("serve {line}")).unwrap(), expected);
+    assert_eq!(parse("").unwrap(), BTreeMap::new());
+}
+
+#[test]
+fn a_wrong_argument_gets_one_line_with_what_to_do() {
+    check_refused("--prot 1", "unknown argument \"--prot\", did you mean \"--port\"?");
+    check_refused(
+        "serve --no-lokc-file",
+        "unknown argument \"--no-lokc-file\", did you mean \"--no-lock-file\"?",
+    );
+    check_refused("--zzz", "unknown argument \"--zzz\"");
+    check_refused("-x", "unknown argument \"-x\"");
+    check_refused("serv", "unknown command \"serv\", did you mean \"serve\"?");
+    check_refused("zzz", "unknown command \"zzz\"");
+    check_refused("serve zzz", "unknown argument \"zzz\"");
+    check_refused("--port", "\"--port\" needs a value");
+    check_refused("--join=1", "\"--join\" takes no value, but got \"1\"");
+    check_refused("--port 1 --port 2", "\"--port\" can be given only once");
+    check_refused("--port 1 serve", "flags stand after the command");
+}
+
+#[test]
+fn help_fits_a_screen_and_names_every_flag() {
+    for (line, names_flags) in [("--help", false), ("serve --help", true)] {
+        let help = parse(line).expect_err("help is asked for").to_string();
+        assert!(help.lines().count() <= 24, "{} lines: {line}", help.lines().count());
+        assert!(help.lines().all(|line| line.len() <= 84), "{help}");
+        let has_all = FLAGS.iter().all(|flag| help.contains(&format!("  --{}", flag.name)));
+        assert_eq!(has_all, names_flags, "{help}");
+    }
+    let version = parse("--version").expect_err("the version is asked for").to_string();
+    assert_eq!(version, format!("footbridge {VERSION}\n"));
+}
