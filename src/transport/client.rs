@@ -496,3 +496,6 @@ fn patient(rules: &Rules, now: Millis) -> Leaving {
     };
     Leaving::patient(window_ms, now)
 }
+
+#[cfg(test)]
+mod tests;

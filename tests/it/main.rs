@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "deadlines and helper threads of the test itself")]
 
 mod attach;
+mod bounds;
 mod doors;
 mod harness;
 mod leaving;
