@@ -48,6 +48,15 @@ pub static IDE: &[Descriptor] = &catalogue::IDE_DESCRIPTORS;
 /// layer. Beyond it a call fails at once.
 pub const CALLS_MAX: usize = 4_096;
 
+/// The tools as a table for the README.
+pub fn markdown_table() -> String {
+    let mut text = String::from("| tool | what it does |\n|---|---|\n");
+    for row in TOOLS {
+        text += &format!("| `{}` | {} |\n", row.descriptor.name, row.descriptor.description);
+    }
+    text
+}
+
 /// What comes out of the core.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Output {

@@ -3,8 +3,6 @@
 //! A generated table stands between `<!-- generated: NAME -->` and `<!-- end -->`. The failure
 //! prints the text to paste.
 
-use footbridge::mcp::tool::Descriptor;
-
 use crate::tree::{File, Tree};
 use crate::{check, the_tree_obeys};
 
@@ -12,15 +10,10 @@ use crate::{check, the_tree_obeys};
 type Table = (&'static str, fn() -> String);
 
 /// Every generated table.
-const TABLES: [Table; 2] =
-    [("flags", footbridge::config::flag::markdown_table), ("tools", tools_table)];
-
-/// The tools of the IDE door.
-fn tools_table() -> String {
-    let row = |tool: &Descriptor| format!("| `{}` | {} |\n", tool.name, tool.description);
-    let rows: String = footbridge::tools::IDE.iter().map(row).collect();
-    format!("| tool | what it does |\n|---|---|\n{rows}")
-}
+const TABLES: [Table; 2] = [
+    ("tools", footbridge::tools::markdown_table),
+    ("flags", footbridge::config::flag::markdown_table),
+];
 
 /// Links to files and headings that are not there.
 fn links(tree: &Tree) -> Vec<String> {
