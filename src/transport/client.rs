@@ -139,10 +139,17 @@ impl Client {
         }
     }
 
-    /// Sends a notification, if the client can hear it; says whether it took it.
-    pub fn notify(&mut self, method: &str, params: &Value, now: Millis) -> bool {
+    /// Sends a notification, if the client can hear it and reads what it gets; says whether it took
+    /// it. One that does not read is told once it does, by [`Work::GateOpened`], what holds then.
+    /// `queued` as in [`Client::handle_data`].
+    pub fn notify(&mut self, method: &str, params: &Value, queued: usize, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
         if !session.is_gate_open() {
+            return false;
+        }
+        if queued + session.connection.queued() > QUEUE_LOW_BYTES {
+            session.is_behind = true;
+            log::debug!("{}: {method} held back, queued={queued}B", self.id);
             return false;
         }
         let is_taken = session.server.notify(method, params).is_ok();
@@ -193,6 +200,11 @@ impl Client {
         let is_crowded = self.is_paused && queued + session.connection.queued() > QUEUE_LOW_BYTES;
         if is_crowded {
             return false;
+        }
+        if session.is_behind && queued + session.connection.queued() <= QUEUE_LOW_BYTES {
+            session.is_behind = false;
+            self.outputs.push_back(Output::Work(Work::GateOpened));
+            return true;
         }
         if session.connection.has_rest() {
             let stop = session.receive(Input::new(&mut []), queued, now, &mut self.work);
@@ -357,6 +369,11 @@ impl Client {
     /// Whether it is not read from because of what it left unread.
     pub fn is_paused(&self) -> bool {
         self.is_paused
+    }
+
+    /// Whether a notification was held back because of what it left unread.
+    pub fn is_behind(&self) -> bool {
+        matches!(&self.state, State::Connected(session) if session.is_behind)
     }
 
     /// Whether it has not been let in yet.

@@ -27,7 +27,7 @@ const GATE_AFTER_INITIALIZED_MS: Millis = 1_000;
 /// A client that leaves more than this queued is not read from until it reads: two full tool results.
 pub const QUEUE_HIGH_BYTES: usize = 4 << 20;
 
-/// Below this the client is read from again.
+/// Below this the client is read from again, and told again what happens.
 pub const QUEUE_LOW_BYTES: usize = 1 << 20;
 
 /// The client's session on this door.
@@ -38,6 +38,8 @@ pub struct Session {
     pub(super) server: Server,
     /// From the moment the 101 is written.
     pub(super) keepalive: Option<KeepAlive>,
+    /// A notification was held back, since too much was unread already.
+    pub(super) is_behind: bool,
     gate: Gate,
 }
 
@@ -66,7 +68,7 @@ pub enum Work {
         /// The call, which must not be answered.
         call: CallId,
     },
-    /// Notifications may flow from now on.
+    /// Notifications may flow from now on, for the first time or again: send what holds now.
     GateOpened,
 }
 
@@ -87,7 +89,8 @@ pub(super) enum Stop {
 
 impl Session {
     pub(super) fn new(client: ClientId, connection: Connection, server: Server) -> Session {
-        Session { client, connection, server, keepalive: None, gate: Gate::Shut }
+        let gate = Gate::Shut;
+        Session { client, connection, server, keepalive: None, is_behind: false, gate }
     }
 
     /// Runs the messages in `input`, one at a time, until there is a reason to stop. An unparsed
