@@ -107,12 +107,10 @@ impl House {
         let keys: Vec<Key> = self.connected.values().copied().collect();
         let mut taken = 0;
         for key in keys {
-            if let Some(entry) = self.clients.get_mut(key)
-                && entry.client.notify(method, params, now)
-            {
-                taken += 1;
-                self.mark_dirty(key);
-            }
+            let Some(entry) = self.clients.get_mut(key) else { continue };
+            taken += usize::from(entry.client.notify(method, params, entry.queued, now));
+            // Also one that did not take it: it wants to know when its queue has drained.
+            self.mark_dirty(key);
         }
         taken
     }

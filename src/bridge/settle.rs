@@ -91,7 +91,7 @@ impl House {
             entry.queued = reactor.queued(stream);
             let has_resumed = entry.client.resume(entry.queued, &self.rules, reactor.now());
             if !is_busy && !has_resumed {
-                if entry.client.is_paused() {
+                if entry.client.is_paused() || entry.client.is_behind() {
                     reactor.await_drained(stream);
                 }
                 break;
@@ -178,7 +178,8 @@ impl House {
                 if let (Some(selection), Some(entry)) =
                     (self.editor.selection_notification(), self.clients.get_mut(key))
                 {
-                    entry.client.notify("selection_changed", &selection, reactor.now());
+                    let (queued, now) = (entry.queued, reactor.now());
+                    entry.client.notify("selection_changed", &selection, queued, now);
                 }
                 self.deliver_mentions(key, reactor);
             }

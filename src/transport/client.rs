@@ -143,13 +143,25 @@ impl Client {
         }
     }
 
-    /// Sends a notification, if the client can hear it; says whether it took it.
-    pub fn notify(&mut self, method: &str, params: &Value, now: Millis) -> bool {
+    /// Sends a notification, if the client can hear it and reads what it gets; says whether it took
+    /// it. One that does not read is told once it does, by [`Work::GateOpened`], what holds then.
+    /// `queued` as in [`Client::handle_data`].
+    pub fn notify(&mut self, method: &str, params: &Value, queued: usize, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
         let Some(agent) = session.agent_mut().filter(|agent| agent.is_gate_open()) else {
             return false;
+<<<<<<< HEAD
         };
         let is_taken = agent.server.notify(method, params).is_ok();
+=======
+        }
+        if queued + session.connection.queued() > QUEUE_LOW_BYTES {
+            session.is_behind = true;
+            log::debug!("{}: {method} held back, queued={queued}B", self.id);
+            return false;
+        }
+        let is_taken = session.server.notify(method, params).is_ok();
+>>>>>>> house
         session.take_outputs(now, &mut self.work);
         is_taken
     }
@@ -223,6 +235,11 @@ impl Client {
         let is_crowded = self.is_paused && queued + session.connection.queued() > QUEUE_LOW_BYTES;
         if is_crowded {
             return false;
+        }
+        if session.is_behind && queued + session.connection.queued() <= QUEUE_LOW_BYTES {
+            session.is_behind = false;
+            self.outputs.push_back(Output::Work(Work::GateOpened));
+            return true;
         }
         if session.connection.has_rest() {
             let stop = session.receive(Input::new(&mut []), queued, now, &mut self.work);
@@ -423,6 +440,11 @@ impl Client {
         self.is_paused
     }
 
+    /// Whether a notification was held back because of what it left unread.
+    pub fn is_behind(&self) -> bool {
+        matches!(&self.state, State::Connected(session) if session.is_behind)
+    }
+
     /// Whether it has not been let in yet.
     pub fn is_unauthenticated(&self) -> bool {
         matches!(self.state, State::Head { .. })
@@ -568,3 +590,6 @@ fn patient(rules: &Rules, now: Millis) -> Leaving {
     };
     Leaving::patient(window_ms, now)
 }
+
+#[cfg(test)]
+mod tests;
