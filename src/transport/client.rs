@@ -508,7 +508,8 @@ impl Client {
                 self.leave(patient(rules, now), &reason);
             }
             Stop::Failed(error) => {
-                self.leave(patient(rules, now), &format!("Client error: {error}"));
+                log::debug!("{}: Client error: {error}", self.id);
+                self.leave(patient(rules, now), "broke the protocol");
             }
         }
     }
