@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use super::door::{self, Decision, DoorPolicy, Refusal};
-use super::ide::{QUEUE_LOW_BYTES, Session, Stop, Work};
+use super::ide::{QUEUE_HIGH_BYTES, QUEUE_LOW_BYTES, Session, Stop, Work};
 use super::leaving::{DRAIN_MS, Leaving, WINDOW_MS_DEFAULT};
 use crate::mcp::call::{CallId, ClientId};
 use crate::mcp::content::Outcome;
@@ -188,10 +188,16 @@ impl Client {
 
     /// Goes on with messages that were kept: the call before them has started, or the queue
     /// is below the mark again. `queued` as in [`Client::handle_data`]. True if anything was done.
+    ///
+    /// Answers to calls come after their messages, so the high mark is looked at here as well.
     pub fn resume(&mut self, queued: usize, rules: &Rules, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
-        let is_crowded = self.is_paused && queued + session.connection.queued() > QUEUE_LOW_BYTES;
-        if is_crowded {
+        let queued_all = queued + session.connection.queued();
+        if !self.is_paused && queued_all > QUEUE_HIGH_BYTES {
+            self.pause();
+            return true;
+        }
+        if self.is_paused && queued_all > QUEUE_LOW_BYTES {
             return false;
         }
         if session.connection.has_rest() {
@@ -404,12 +410,7 @@ impl Client {
         self.flush_work();
         match stop {
             Stop::Dry | Stop::Called => {}
-            Stop::Crowded => {
-                if !self.is_paused {
-                    self.is_paused = true;
-                    self.outputs.push_back(Output::PauseReads);
-                }
-            }
+            Stop::Crowded => self.pause(),
             Stop::Closed(frame) => {
                 let code = frame.code.map_or(0, CloseCode::get);
                 self.leave(patient(rules, now), &format!("sent Close code={code}"));
@@ -417,6 +418,14 @@ impl Client {
             Stop::Failed(error) => {
                 self.leave(patient(rules, now), &format!("Client error: {error}"))
             }
+        }
+    }
+
+    /// Stops reading until the client has read most of what is queued for it.
+    fn pause(&mut self) {
+        if !self.is_paused {
+            self.is_paused = true;
+            self.outputs.push_back(Output::PauseReads);
         }
     }
 
