@@ -465,8 +465,11 @@ impl Client {
         self.outputs.push_back(Output::Finish);
     }
 
-    /// Closes the socket at once; nothing more is sent.
+    /// Closes the socket at once; nothing more is sent. Once is enough.
     fn vanish(&mut self) {
+        if matches!(self.state, State::Gone) {
+            return;
+        }
         let state = std::mem::replace(&mut self.state, State::Gone);
         if matches!(state, State::Connected(_)) {
             self.outputs.push_back(Output::Left);
