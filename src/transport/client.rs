@@ -505,3 +505,6 @@ fn patient(rules: &Rules, now: Millis) -> Leaving {
     };
     Leaving::patient(window_ms, now)
 }
+
+#[cfg(test)]
+mod tests;
