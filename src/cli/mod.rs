@@ -17,6 +17,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use crate::config::flag::{self, FLAGS, Flag, Kind};
 use crate::config::source::{Env, Setting, quote};
+use crate::stdx::one_line::OneLine;
 use crate::transport::door::VERSION;
 
 /// Exit code of a command line that cannot be run.
@@ -180,7 +181,7 @@ fn tell(text: &str) {
 
 /// One line to stderr.
 fn complain(text: &str) {
-    tell(&format!("footbridge: {text}\n"));
+    tell(&format!("footbridge: {}\n", OneLine(text)));
 }
 
 #[cfg(test)]

@@ -15,8 +15,9 @@ use crate::config::options::{Credential, ServeOptions, Surroundings};
 use crate::config::source::{Env, Setting};
 use crate::config::state::BridgeRecord;
 use crate::reactor::sys::real::RealKernel;
+use crate::stdx::one_line::OneLine;
 
-use super::{EXIT_USAGE, complain, logger, tell};
+use super::{EXIT_USAGE, complain, logger};
 
 /// Exit code when another bridge serves the workspace.
 const EXIT_SERVED: u8 = 3;
@@ -69,7 +70,7 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
         Err(error) => return fail(&error),
     };
     super::say(&format!("footbridge listening on {}:{}\n", options.bind, status.port));
-    tell(&how_to_connect(&status, options));
+    logger::tell_at_once(&how_to_connect(&status, options));
     // Whatever breaks inside, the lock file must not outlive us.
     let ended = catch_unwind(AssertUnwindSafe(|| bridge.run()));
     let stopped = bridge.stop();
@@ -83,13 +84,13 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
 
 /// What a person reads once the bridge runs.
 fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
-    let mut text = format!("serving {}\n", options.workspaces[0].given.display());
+    let mut text = format!("serving {}\n", OneLine(options.workspaces[0].given.display()));
     if let Some(path) = &options.settings_file {
-        text += &format!("settings {}\n", path.display());
+        text += &format!("settings {}\n", OneLine(path.display()));
     }
     match &status.lock_path {
         Some(path) => {
-            text += &format!("lock file {}\n", path.display());
+            text += &format!("lock file {}\n", OneLine(path.display()));
             text += "connect: run claude --ide in that folder, or /ide in a running Claude Code\n";
         }
         None => text += "no lock file: a client needs the port and the token\n",
@@ -108,7 +109,7 @@ fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
 
 /// Another bridge runs here: no second one, since Claude Code connects to neither of two.
 fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
-    tell(&format!("footbridge: {}\n", StartError::Served(record)));
+    complain(&StartError::Served(record).to_string());
     match is_joining {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(EXIT_SERVED),
@@ -116,7 +117,7 @@ fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
 }
 
 fn fail(error: &StartError) -> ExitCode {
-    tell(&format!("footbridge: {error}\n"));
+    complain(&error.to_string());
     ExitCode::FAILURE
 }
 
