@@ -416,7 +416,7 @@ impl Client {
                 self.leave(patient(rules, now), &format!("sent Close code={code}"));
             }
             Stop::Failed(error) => {
-                self.leave(patient(rules, now), &format!("Client error: {error}"))
+                self.leave(patient(rules, now), &format!("Client error: {error}"));
             }
         }
     }
