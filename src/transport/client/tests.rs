@@ -47,6 +47,9 @@ static TOOLS: [Descriptor; 4] = [
     },
 ];
 
+/// Something that happens to a client.
+type Act = fn(&mut Play);
+
 /// A client and its owner.
 struct Play {
     client: Client,
@@ -426,7 +429,7 @@ fn nothing_runs_until_the_101_is_written() {
 
 #[test]
 fn who_goes_while_the_101_is_written_never_came() {
-    let ways: [(&str, fn(&mut Play), &str); 3] = [
+    let ways: [(&str, Act, &str); 3] = [
         ("hangs up", Play::end, "101"),
         ("is reset", Play::fail, "101"),
         ("is stopped, twice", stop_twice, STOPPED),

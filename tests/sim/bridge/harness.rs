@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use crate::disk::Disk;
 use crate::kernel::{Act, Peer, Received, SimKernel, is_halt};
 
-pub(super) const LOCKS: &str = "/home/u/.claude/ide";
-pub(super) const STATE: &str = "/home/u/.local/state/footbridge/w";
+pub(super) const LOCKS: &str = "/u/.claude/ide";
+pub(super) const STATE: &str = "/u/.local/state/footbridge/w";
 pub(super) const INTERVAL_MS: Millis = 30_000;
 
 /// What `footbridge serve` runs with when nothing is said.

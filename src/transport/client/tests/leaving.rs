@@ -3,7 +3,7 @@
 use super::*;
 
 /// Ways in which a connected client goes, and what it is sent.
-const WAYS: [(&str, fn(&mut Play), &str); 7] = [
+const WAYS: [(&str, Act, &str); 7] = [
     ("hangs up", Play::end, ""),
     ("sends Close", |play| play.feed(&close(&[0x03, 0xe8])), "Close(1000)"),
     ("breaks a rule", |play| play.feed(&violation()), "Close(1002 Protocol error)"),
@@ -83,7 +83,7 @@ fn what_was_parsed_before_a_close_or_a_violation_is_answered_first() {
 
 #[test]
 fn a_call_that_did_not_start_before_its_client_went_never_starts() {
-    let ways: [(&str, fn(&mut Play)); 3] =
+    let ways: [(&str, Act); 3] =
         [("hangs up", Play::end), ("is reset", Play::fail), ("is stopped", Play::stop)];
     for (way, go) in ways {
         let mut play = Play::connected();
@@ -144,11 +144,10 @@ fn the_last_words_must_move_once_a_window() {
 
 #[test]
 fn after_the_half_close_the_peer_has_two_seconds_to_end() {
-    let gone: fn(&mut Play) = Play::end;
     for (at, act, log) in [
-        (51_999, Play::time_out as fn(&mut Play), ""),
+        (51_999, Play::time_out as Act, ""),
         (52_000, Play::time_out, "close"),
-        (50_001, gone, "close"),
+        (50_001, Play::end, "close"),
     ] {
         let mut play = leaving(INTERVAL_MS);
         play.at(50_000).write(usize::MAX);
