@@ -148,6 +148,7 @@ impl<K: Kernel> Bridge<K> {
             workspace: options.workspaces[0].physical.clone(),
             version: VERSION.to_owned(),
             started_at_ms,
+            control_token: String::new(),
         })?;
         // The last step that can fail: nothing is left behind when one does.
         let presence = Presence::publish(reactor.kernel(), options, token.clone(), port)?;

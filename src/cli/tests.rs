@@ -1,4 +1,9 @@
+use std::collections::BTreeMap;
+
+use super::serve::settings;
 use super::*;
+use crate::config::flag::FLAGS;
+use crate::config::source::Setting;
 
 #[track_caller]
 fn parse(line: &str) -> Result<BTreeMap<&'static str, Setting>, clap::Error> {
@@ -13,8 +18,12 @@ fn parse(line: &str) -> Result<BTreeMap<&'static str, Setting>, clap::Error> {
 #[track_caller]
 fn check_refused(line: &str, expected: &str) {
     let error = parse(line).expect_err(line);
-    let expected = format!("{expected} (see footbridge serve --help)");
-    assert_eq!(complaint(&error), expected, "{line}");
+    let args: Vec<OsString> = format!("footbridge {line}").split(' ').map(OsString::from).collect();
+    let expected = match expected.contains(" (see") {
+        true => expected.to_owned(),
+        false => format!("{expected} (see footbridge serve --help)"),
+    };
+    assert_eq!(complaint(&error, &args), expected, "{line}");
 }
 
 #[test]
@@ -41,8 +50,11 @@ fn a_wrong_argument_gets_one_line_with_what_to_do() {
     );
     check_refused("--zzz", "unknown argument \"--zzz\"");
     check_refused("-x", "unknown argument \"-x\"");
-    check_refused("serv", "unknown command \"serv\", did you mean \"serve\"?");
-    check_refused("zzz", "unknown command \"zzz\"");
+    check_refused(
+        "serv",
+        "unknown command \"serv\", did you mean \"serve\"? (see footbridge --help)",
+    );
+    check_refused("zzz", "unknown command \"zzz\" (see footbridge --help)");
     check_refused("serve zzz", "unknown argument \"zzz\"");
     check_refused("--port", "\"--port\" needs a value");
     check_refused("--join=1", "\"--join\" takes no value, but got \"1\"");

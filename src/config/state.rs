@@ -37,14 +37,22 @@ pub struct BridgeRecord {
     /// Wall clock, milliseconds since 1970.
     #[serde(rename = "startedAt")]
     pub started_at_ms: u64,
+    /// Opens the control door of this run: 32 hex digits. Empty in the record of a version that
+    /// has no such door.
+    #[serde(default)]
+    pub control_token: String,
 }
 
 /// `$XDG_STATE_HOME/footbridge/<hash>` of a workspace's physical path, else under
 /// `~/.local/state`; `None` without either.
 pub fn folder(env: Env<'_>, physical: &Path) -> Option<PathBuf> {
-    let state = xdg_folder(env, "XDG_STATE_HOME", ".local/state")?;
     let hash = Sha256::digest(physical.as_os_str().as_encoded_bytes());
-    Some(state.join("footbridge").join(hex(&hash[..HASH_BYTES])))
+    Some(folders(env)?.join(hex(&hash[..HASH_BYTES])))
+}
+
+/// Where the state folders of all workspaces stand.
+pub fn folders(env: Env<'_>) -> Option<PathBuf> {
+    Some(xdg_folder(env, "XDG_STATE_HOME", ".local/state")?.join("footbridge"))
 }
 
 /// The text of [`TOKEN_FILE`].
@@ -114,12 +122,17 @@ mod tests {
             workspace: PathBuf::from("/w/project"),
             version: "0.1.0".to_owned(),
             started_at_ms: 1_760_000_000_000,
+            control_token: "0123456789abcdef0123456789abcdef".to_owned(),
         };
         assert_eq!(
             record.render(),
             "{\"pid\":7,\"port\":40123,\"workspace\":\"/w/project\",\"version\":\"0.1.0\",\
-             \"startedAt\":1760000000000}\n"
+             \"startedAt\":1760000000000,\
+             \"controlToken\":\"0123456789abcdef0123456789abcdef\"}\n"
         );
+        let older = record.render().replace("controlToken", "somethingElse");
+        let without = BridgeRecord { control_token: String::new(), ..record.clone() };
+        assert_eq!(BridgeRecord::parse(older.as_bytes()), Some(without));
         assert_eq!(BridgeRecord::parse(record.render().as_bytes()), Some(record));
         let token = Token::from_random([7; 16]);
         assert_eq!(parse_token(render_token(&token).as_bytes()), Some(token));
