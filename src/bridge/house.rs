@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
+use super::mentions::Mentions;
 use super::owner::Chore;
 use super::presence::Presence;
 use crate::config::open_command::OpenCommand;
@@ -38,12 +39,18 @@ pub(super) struct House {
     pub(super) open_command: Option<OpenCommand>,
     pub(super) presence: Presence,
     pub(super) listener: Option<ListenerId>,
+    pub(super) port: u16,
+    pub(super) ide_name: String,
+    pub(super) started_at: Millis,
     pub(super) clients: Slots<Entry>,
     /// Clients that were let in, by name. Everything addressed to another is for nobody.
     pub(super) connected: BTreeMap<ClientId, Key>,
     pub(super) tools: Tools,
     pub(super) editor: State,
     pub(super) diffs: Diffs,
+    /// Changes of the diffs that reviewers were told of.
+    pub(super) diffs_told: u64,
+    pub(super) mentions: Mentions,
     pub(super) keepalive: Ticker,
     pub(super) accepted_total: u64,
     pub(super) unfinished_bytes: usize,
@@ -60,6 +67,7 @@ pub(super) struct House {
 pub(super) struct Timers {
     pub(super) keepalive: Option<TimerId>,
     pub(super) tools: Option<(TimerId, Millis)>,
+    pub(super) mentions: Option<(TimerId, Millis)>,
 }
 
 /// One connection and its place in the reactor.
@@ -67,6 +75,7 @@ pub(super) struct Timers {
 pub(super) struct Entry {
     pub(super) client: Client,
     pub(super) stream: StreamId,
+    pub(super) accepted_at: Millis,
     pub(super) deadline: Option<(TimerId, Millis)>,
     /// Bytes the socket has not taken, as of the last settling.
     pub(super) queued: usize,
@@ -98,12 +107,10 @@ impl House {
         let keys: Vec<Key> = self.connected.values().copied().collect();
         let mut taken = 0;
         for key in keys {
-            if let Some(entry) = self.clients.get_mut(key)
-                && entry.client.notify(method, params, now)
-            {
-                taken += 1;
-                self.mark_dirty(key);
-            }
+            let Some(entry) = self.clients.get_mut(key) else { continue };
+            taken += usize::from(entry.client.notify(method, params, entry.queued, now));
+            // Also one that did not take it: it wants to know when its queue has drained.
+            self.mark_dirty(key);
         }
         taken
     }

@@ -13,6 +13,9 @@ use crate::stdx::slots::Key;
 use crate::tools::Reply;
 use crate::transport::client::{Client, Rules};
 
+/// The mark behind a 101; those behind mentions carry their ids, which begin with 1.
+pub(super) const UPGRADE_MARK: u64 = 0;
+
 impl House {
     /// Takes one event in. `now` is the loop's time.
     pub(super) fn handle(&mut self, event: Event<'_, Owner>, now: Millis) {
@@ -33,6 +36,11 @@ impl House {
             }
             Event::Failed { owner, error, .. } => {
                 self.with_client(owner, |entry, _| entry.client.handle_failure(&error));
+            }
+            Event::Written { owner: Owner::Client(key), mark, result, .. }
+                if mark != UPGRADE_MARK =>
+            {
+                self.mentions.written(mark, key, result.is_ok());
             }
             Event::Written { owner, result: Ok(()), .. } => {
                 self.with_client(owner, |entry, rules| {
@@ -76,6 +84,7 @@ impl House {
         let key = self.clients.insert(Entry {
             client,
             stream,
+            accepted_at: now,
             deadline: None,
             queued: 0,
             unfinished_bytes: 0,

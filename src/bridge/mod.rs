@@ -4,9 +4,11 @@
 //! ([`inbound`]), then every core is drained ([`settle`]): those two borrow the reactor and the
 //! [`house::House`] apart, which is why no handler can call the loop.
 
+mod control;
 mod house;
 mod inbound;
 mod keepalive;
+mod mentions;
 pub mod owner;
 mod presence;
 mod settle;
@@ -18,6 +20,7 @@ use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use self::house::{House, Stopping, Timers};
+use self::mentions::Mentions;
 use self::owner::{Chore, Owner};
 use self::presence::{Memory, Presence};
 use crate::config::options::{Ports, ServeOptions};
@@ -30,11 +33,12 @@ use crate::proto::ws::connection::{self, Binary};
 use crate::proto::ws::keepalive::Ticker;
 use crate::reactor::sys::Kernel;
 use crate::reactor::{self, ListenError, ListenerId, PortRange, Reactor};
+use crate::stdx::Millis;
 use crate::stdx::slots::Slots;
 use crate::tools::{self, Tools};
 use crate::transport::client::Rules;
 use crate::transport::door::{DoorPolicy, VERSION};
-use crate::transport::ide::{QUEUE_HIGH_BYTES, QUEUE_LOW_BYTES};
+use crate::transport::session::{QUEUE_HIGH_BYTES, QUEUE_LOW_BYTES};
 use crate::transport::token::Token;
 
 /// Descriptors kept back from clients: lock and state files, children, the loop's own.
@@ -141,6 +145,7 @@ impl<K: Kernel> Bridge<K> {
             }
             Ok(()) | Err(_) => {}
         }
+        let control_token = Token::from_random(presence::random(reactor.kernel())?);
         let (listener, port) = listen(&mut reactor, options, memory.port)?;
         memory.record(&BridgeRecord {
             pid: reactor.kernel().pid(),
@@ -148,7 +153,7 @@ impl<K: Kernel> Bridge<K> {
             workspace: options.workspaces[0].physical.clone(),
             version: VERSION.to_owned(),
             started_at_ms,
-            control_token: String::new(),
+            control_token: control_token.reveal().to_owned(),
         })?;
         // The last step that can fail: nothing is left behind when one does.
         let presence = Presence::publish(reactor.kernel(), options, token.clone(), port)?;
@@ -160,7 +165,9 @@ impl<K: Kernel> Bridge<K> {
         };
         let connections_max = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let connections_max = options.connections_max.min(connections_max);
-        let house = house(options, token, presence, listener, connections_max);
+        let tokens = Tokens { agent: token, control: control_token };
+        let place = Place { listener, port, started_at: reactor.now() };
+        let house = house(options, tokens, presence, place, connections_max);
         self.running = Some(Running { reactor, house, _memory: memory, status: status.clone() });
         Ok(status)
     }
@@ -218,19 +225,37 @@ fn is_wanted(port: u16, ports: Ports) -> bool {
     (ports.first..=ports.last).contains(&port)
 }
 
+/// The secrets of the two doors.
+struct Tokens {
+    agent: Option<Token>,
+    control: Token,
+}
+
+/// Where and since when the bridge listens.
+struct Place {
+    listener: ListenerId,
+    port: u16,
+    started_at: Millis,
+}
+
 fn house(
     options: &ServeOptions,
-    token: Option<Token>,
+    tokens: Tokens,
     presence: Presence,
-    listener: ListenerId,
+    place: Place,
     connections_max: usize,
 ) -> House {
     let folders = options.workspaces.iter().map(|workspace| Folder {
         given: workspace.given.clone(),
         physical: workspace.physical.clone(),
     });
-    let policy =
-        DoorPolicy::new(token, options.bind, &options.allow_hosts, options.allow_origins.clone());
+    let policy = DoorPolicy::new(
+        tokens.agent,
+        tokens.control,
+        options.bind,
+        &options.allow_hosts,
+        options.allow_origins.clone(),
+    );
     let interval_ms = options.ping_interval_ms.unwrap_or(0);
     House {
         rules: Rules {
@@ -246,12 +271,17 @@ fn house(
         connections_max,
         open_command: options.open_command.clone(),
         presence,
-        listener: Some(listener),
+        listener: Some(place.listener),
+        port: place.port,
+        started_at: place.started_at,
+        ide_name: options.ide_name.clone(),
         clients: Slots::default(),
         connected: BTreeMap::new(),
         tools: Tools::new(),
         editor: State::new(folders.collect()),
         diffs: Diffs::default(),
+        diffs_told: 0,
+        mentions: Mentions::default(),
         keepalive: Ticker::new(interval_ms),
         accepted_total: 0,
         unfinished_bytes: 0,

@@ -33,6 +33,8 @@ pub enum Chore {
     KeepAlive,
     /// The nearest deadline of a tool.
     Tools,
+    /// The nearest deadline of a mention.
+    Mentions,
     /// The lock file is written anew before readers take it for a dead one.
     Refresh,
     /// The last moment of an orderly stop.

@@ -242,7 +242,7 @@ fn temporary(path: &Path, unique: &str) -> PathBuf {
     path.with_extension(format!("{unique}.tmp"))
 }
 
-fn random<K: Kernel>(kernel: &mut K) -> Result<[u8; 16], StartError> {
+pub(super) fn random<K: Kernel>(kernel: &mut K) -> Result<[u8; 16], StartError> {
     let mut bytes = [0; 16];
     kernel.fill_random(&mut bytes).map_err(StartError::Random)?;
     Ok(bytes)

@@ -6,19 +6,20 @@
 //! for one client are bounded by the bytes it has sent.
 
 use super::house::{House, Stopping, Todo};
+use super::inbound::UPGRADE_MARK;
 use super::owner::{Chore, Owner};
 use crate::editor::diff;
 use crate::effect::{self, Answer, Effect};
 use crate::mcp::call::CallId;
 use crate::proto::ws::close::CloseCode;
-use crate::reactor::Reactor;
 use crate::reactor::sys::Kernel;
+use crate::reactor::{Reactor, TimerId};
 use crate::stdx::Millis;
 use crate::stdx::slots::Key;
 use crate::tools::view::View;
 use crate::tools::{self, Lost, Reply, Request};
 use crate::transport::client::Output;
-use crate::transport::ide::Work;
+use crate::transport::session::Work;
 
 /// The whole of an orderly stop, Close frames included.
 const STOP_MS: Millis = 1_000;
@@ -30,11 +31,15 @@ impl House {
             self.run(todo, reactor);
         }
         self.settle_tools(reactor);
+        self.settle_mentions(reactor.now());
+        self.settle_reviewers();
         while let Some(key) = self.dirty.pop_front() {
             if let Some(entry) = self.clients.get_mut(key) {
                 entry.is_dirty = false;
                 self.settle_client(key, reactor);
             }
+            self.settle_mentions(reactor.now());
+            self.settle_reviewers();
         }
         self.settle_timers(reactor);
         if self.stopping == Stopping::Now && self.clients.is_empty() {
@@ -64,6 +69,7 @@ impl House {
                 self.timers.tools = None;
                 self.tools.handle_timeout(reactor.now());
             }
+            Todo::Chore(Chore::Mentions) => self.timers.mentions = None,
             Todo::Chore(Chore::Stop) => self.stop(reactor),
             Todo::Chore(Chore::Refresh) => self.presence.refresh(reactor.kernel()),
             Todo::Chore(Chore::Signals) => {}
@@ -85,7 +91,7 @@ impl House {
             entry.queued = reactor.queued(stream);
             let has_resumed = entry.client.resume(entry.queued, &self.rules, reactor.now());
             if !is_busy && !has_resumed {
-                if entry.client.is_paused() {
+                if entry.client.is_paused() || entry.client.is_behind() {
                     reactor.await_drained(stream);
                 }
                 break;
@@ -119,16 +125,7 @@ impl House {
     fn arm_deadline<K: Kernel>(&mut self, key: Key, reactor: &mut Reactor<K, Owner>) {
         let Some(entry) = self.clients.get_mut(key) else { return };
         let due = entry.client.poll_timeout();
-        if entry.deadline.map(|(_, due)| due) == due {
-            return;
-        }
-        if let Some((timer, _)) = entry.deadline.take() {
-            reactor.stop_timer(timer);
-        }
-        entry.deadline = due.map(|due| {
-            let after_ms = due.saturating_sub(reactor.now());
-            (reactor.start_timer(Owner::Client(key), after_ms, None), due)
-        });
+        arm(&mut entry.deadline, due, Owner::Client(key), reactor);
     }
 
     fn apply<K: Kernel>(&mut self, key: Key, output: Output, reactor: &mut Reactor<K, Owner>) {
@@ -138,7 +135,7 @@ impl House {
             Output::Work(work) => self.work(key, work, reactor),
             Output::AwaitWritten => {
                 entry.client.take_bytes(&mut |chunks| reactor.write_chunks(stream, chunks));
-                reactor.mark(stream, id.0);
+                reactor.mark(stream, UPGRADE_MARK);
             }
             Output::PauseReads => reactor.pause_reads(stream),
             Output::ResumeReads => reactor.resume_reads(stream),
@@ -151,6 +148,7 @@ impl House {
                 self.connected.remove(&id);
                 self.tools.client_gone(id);
                 self.diffs.client_gone(id);
+                self.mentions.gone(key);
                 self.client_left(reactor);
             }
             Output::Finish => {
@@ -175,12 +173,15 @@ impl House {
                 self.tools.start(call, tool, arguments, &view, reactor.now());
             }
             Work::Cancel { call } => self.tools.cancel(call),
+            Work::Control { ticket, request } => self.control(key, ticket, request, reactor),
             Work::GateOpened => {
                 if let (Some(selection), Some(entry)) =
                     (self.editor.selection_notification(), self.clients.get_mut(key))
                 {
-                    entry.client.notify("selection_changed", &selection, reactor.now());
+                    let (queued, now) = (entry.queued, reactor.now());
+                    entry.client.notify("selection_changed", &selection, queued, now);
                 }
+                self.deliver_mentions(key, reactor);
             }
         }
         self.settle_tools(reactor);
@@ -200,19 +201,25 @@ impl House {
                     tools::Output::Ask { call, request } => self.ask(call, request, reactor),
                     tools::Output::Abandoned { call } => self.diffs.cancel(call),
                 }
-            } else if let Some(output) = self.diffs.poll_output() {
-                match output {
-                    diff::Output::Settled { call, verdict } => {
-                        self.tools.answer(call, Reply::Diff(verdict), reactor.now());
-                    }
-                    diff::Output::Waiting { call, hint, .. } => {
-                        log::info!("{}: {hint}", call.client);
-                    }
-                }
-            } else {
+            } else if !self.settle_diffs(reactor.now()) {
                 return;
             }
         }
+    }
+
+    /// Tells held calls how their diffs ended; true if anything was told.
+    fn settle_diffs(&mut self, now: Millis) -> bool {
+        let mut has_told = false;
+        while let Some(output) = self.diffs.poll_output() {
+            has_told = true;
+            match output {
+                diff::Output::Settled { call, verdict } => {
+                    self.tools.answer(call, Reply::Diff(verdict), now);
+                }
+                diff::Output::Waiting { call, hint, .. } => log::info!("{}: {hint}", call.client),
+            }
+        }
+        has_told
     }
 
     fn ask<K: Kernel>(&mut self, call: CallId, request: Request, reactor: &mut Reactor<K, Owner>) {
@@ -226,10 +233,13 @@ impl House {
             }
             Request::CloseTab { tab_name } => {
                 self.diffs.close_tab(call.client, &tab_name);
+                // The held calls first: they were made first.
+                self.settle_diffs(now);
                 self.tools.answer(call, Reply::Done, now);
             }
             Request::CloseAllDiffTabs => {
                 let closed = self.diffs.close_all(call.client);
+                self.settle_diffs(now);
                 self.tools.answer(call, Reply::Closed(closed), now);
             }
             Request::OpenDocument(opened) => {
@@ -270,16 +280,9 @@ impl House {
 
     fn settle_timers<K: Kernel>(&mut self, reactor: &mut Reactor<K, Owner>) {
         let due = self.tools.poll_timeout();
-        if self.timers.tools.map(|(_, due)| due) == due {
-            return;
-        }
-        if let Some((timer, _)) = self.timers.tools.take() {
-            reactor.stop_timer(timer);
-        }
-        self.timers.tools = due.map(|due| {
-            let after_ms = due.saturating_sub(reactor.now());
-            (reactor.start_timer(Owner::Chore(Chore::Tools), after_ms, None), due)
-        });
+        arm(&mut self.timers.tools, due, Owner::Chore(Chore::Tools), reactor);
+        let due = self.mentions.poll_timeout();
+        arm(&mut self.timers.mentions, due, Owner::Chore(Chore::Mentions), reactor);
     }
 
     /// Sees everybody off, then ends the loop: at the latest after 1 s, at once when asked twice.
@@ -300,4 +303,23 @@ impl House {
             }
         }
     }
+}
+
+/// Moves a timer to where its deadline has moved.
+fn arm<K: Kernel>(
+    timer: &mut Option<(TimerId, Millis)>,
+    due: Option<Millis>,
+    owner: Owner,
+    reactor: &mut Reactor<K, Owner>,
+) {
+    if timer.map(|(_, due)| due) == due {
+        return;
+    }
+    if let Some((old, _)) = timer.take() {
+        reactor.stop_timer(old);
+    }
+    *timer = due.map(|due| {
+        let after_ms = due.saturating_sub(reactor.now());
+        (reactor.start_timer(owner, after_ms, None), due)
+    });
 }

@@ -94,6 +94,11 @@ pub fn run(matches: &ArgMatches, env: Env<'_>) -> ExitCode {
     for warning in &options.warnings {
         log::warn!("{warning}");
     }
+    // A panic's words may quote what a peer sent; where it happened is enough to mend it.
+    std::panic::set_hook(Box::new(|panic| match panic.location() {
+        Some(place) => log::error!("panic at {place}: please report it"),
+        None => log::error!("panic: please report it"),
+    }));
     match RealKernel::new() {
         Ok(kernel) => serve(kernel, &options),
         Err(error) => fail(&StartError::Loop(error)),

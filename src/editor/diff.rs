@@ -21,6 +21,9 @@ pub const DIFFS_MAX: usize = 256;
 /// Most bytes of proposed contents held for all clients together.
 pub const CONTENTS_BYTES_MAX: usize = 256 << 20;
 
+/// Ended diffs that are remembered for reviewers who come too late.
+const ENDED_MAX: usize = 256;
+
 /// Characters of a tab name that a hint shows.
 const HINT_NAME_LEN_MAX: usize = 120;
 
@@ -90,6 +93,28 @@ pub enum Output {
     },
 }
 
+/// Who ended a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedBy {
+    /// A person, where diffs are reviewed.
+    Reviewer,
+    /// The agent: its own prompt was answered, or the call given up.
+    Agent,
+    /// A newer diff of the same tab name.
+    Newer,
+    /// Its client is gone.
+    Departure,
+}
+
+/// Why a diff cannot be settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotSettled {
+    /// There was none of that name, or so long ago that it is forgotten.
+    Unknown,
+    /// It ended before.
+    Ended(EndedBy),
+}
+
 /// Why a diff was not taken in; it left nothing behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
@@ -122,6 +147,9 @@ pub struct Diffs {
     contents_bytes: usize,
     last_id: u64,
     outputs: VecDeque<Output>,
+    /// How the last diffs ended, oldest first; at most [`ENDED_MAX`].
+    ended: VecDeque<(DiffId, EndedBy)>,
+    changes: u64,
 }
 
 impl Diffs {
@@ -154,38 +182,50 @@ impl Diffs {
             return Err(Refusal::TooBig);
         }
         if let Some(older) = replaced {
-            self.settle(older, Verdict::Rejected);
+            self.end(older, Verdict::Rejected, EndedBy::Newer);
         }
         self.last_id += 1;
         let id = DiffId(self.last_id);
         let hint = hint(id, &proposal.tab_name);
         self.contents_bytes += proposal.new_contents.len();
         self.waiting.insert(id, Diff { id, call, proposal, opened_at: now });
+        self.changes += 1;
         self.outputs.push_back(Output::Waiting { id, call, hint });
         self.check_invariants();
         Ok(id)
     }
 
-    /// Ends a diff as its reviewer says. Returns whether it still waited; if not, nothing happens.
-    pub fn settle(&mut self, id: DiffId, verdict: Verdict) -> bool {
-        let Some(diff) = self.remove(id) else { return false };
-        self.outputs.push_back(Output::Settled { call: diff.call, verdict });
-        self.check_invariants();
-        true
+    /// Ends a diff as its reviewer says.
+    ///
+    /// # Errors
+    /// When it does not wait any more; nothing happens then.
+    pub fn settle(&mut self, id: DiffId, verdict: Verdict) -> Result<(), NotSettled> {
+        self.waits(id)?;
+        self.end(id, verdict, EndedBy::Reviewer);
+        Ok(())
+    }
+
+    /// Ends a diff: its reviewer accepts it as proposed.
+    ///
+    /// # Errors
+    /// When it does not wait any more; nothing happens then.
+    pub fn accept(&mut self, id: DiffId) -> Result<(), NotSettled> {
+        let proposed = self.waits(id)?.proposal.new_contents.clone();
+        self.settle(id, Verdict::Saved(proposed))
     }
 
     /// Rejects the client's diff of that tab name. Returns how many there were: 0 or 1.
     pub fn close_tab(&mut self, client: ClientId, tab_name: &str) -> usize {
-        let closed =
-            self.find(client, tab_name).is_some_and(|id| self.settle(id, Verdict::Rejected));
-        usize::from(closed)
+        let Some(id) = self.find(client, tab_name) else { return 0 };
+        self.end(id, Verdict::Rejected, EndedBy::Agent);
+        1
     }
 
     /// Rejects every diff of the client, oldest first. Returns how many there were.
     pub fn close_all(&mut self, client: ClientId) -> usize {
         let ids = self.ids_of(client);
         for &id in &ids {
-            self.settle(id, Verdict::Rejected);
+            self.end(id, Verdict::Rejected, EndedBy::Agent);
         }
         ids.len()
     }
@@ -194,7 +234,7 @@ impl Diffs {
     pub fn cancel(&mut self, call: CallId) {
         let held = self.waiting.values().find(|diff| diff.call == call).map(|diff| diff.id);
         if let Some(id) = held {
-            self.remove(id);
+            self.remove(id, EndedBy::Agent);
         }
         self.outputs.retain(|output| output.call() != call);
         self.check_invariants();
@@ -203,7 +243,7 @@ impl Diffs {
     /// Forgets every diff of a client that is gone: no verdict.
     pub fn client_gone(&mut self, client: ClientId) {
         for id in self.ids_of(client) {
-            self.remove(id);
+            self.remove(id, EndedBy::Departure);
         }
         self.outputs.retain(|output| output.call().client != client);
         self.check_invariants();
@@ -217,6 +257,11 @@ impl Diffs {
     /// Every diff that waits, oldest first.
     pub fn pending(&self) -> impl ExactSizeIterator<Item = &Diff> {
         self.waiting.values()
+    }
+
+    /// Grows whenever a diff comes or goes.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// What came out since; drain it after every command.
@@ -236,8 +281,26 @@ impl Diffs {
         own.map(|diff| diff.id).collect()
     }
 
-    fn remove(&mut self, id: DiffId) -> Option<Diff> {
+    fn waits(&self, id: DiffId) -> Result<&Diff, NotSettled> {
+        self.waiting.get(&id).ok_or_else(|| {
+            let ended = self.ended.iter().find(|(ended, _)| *ended == id);
+            ended.map_or(NotSettled::Unknown, |(_, by)| NotSettled::Ended(*by))
+        })
+    }
+
+    fn end(&mut self, id: DiffId, verdict: Verdict, by: EndedBy) {
+        let diff = self.remove(id, by).expect("the caller found it among those that wait");
+        self.outputs.push_back(Output::Settled { call: diff.call, verdict });
+        self.check_invariants();
+    }
+
+    fn remove(&mut self, id: DiffId, by: EndedBy) -> Option<Diff> {
         let diff = self.waiting.remove(&id)?;
+        self.changes += 1;
+        if self.ended.len() == ENDED_MAX {
+            self.ended.pop_front();
+        }
+        self.ended.push_back((id, by));
         self.contents_bytes -= diff.proposal.new_contents.len();
         Some(diff)
     }
@@ -261,7 +324,7 @@ impl Output {
 fn hint(id: DiffId, tab_name: &str) -> String {
     let name: String = tab_name.chars().take(HINT_NAME_LEN_MAX).collect();
     let name = name.escape_debug();
-    format!("diff {id} waits: \"{name}\"; answer it in the prompt of Claude Code")
+    format!("diff {id} waits: \"{name}\"; footbridge review shows it, Claude Code's prompt too")
 }
 
 #[cfg(test)]

@@ -14,9 +14,11 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
+use super::control::{self, Control};
 use super::door::{self, Decision, DoorPolicy, Refusal};
-use super::ide::{QUEUE_LOW_BYTES, Session, Stop, Work};
+use super::ide::Agent;
 use super::leaving::{DRAIN_MS, Leaving, WINDOW_MS_DEFAULT};
+use super::session::{QUEUE_LOW_BYTES, Session, Speaker, Stop, Work};
 use crate::mcp::call::{CallId, ClientId};
 use crate::mcp::content::Outcome;
 use crate::mcp::{Door, Server};
@@ -25,6 +27,7 @@ use crate::proto::http::request::Request;
 use crate::proto::http::response::Response;
 use crate::proto::ws::close::CloseCode;
 use crate::proto::ws::connection::{self, Connection, Fill, Input};
+use crate::proto::ws::handshake::Upgrade;
 use crate::proto::ws::keepalive::{KeepAlive, Sample, Tick, Verdict};
 use crate::stdx::Millis;
 use crate::stdx::chunks::Chunks;
@@ -133,21 +136,60 @@ impl Client {
     /// Gives the answer of a call back. A client that left gets none.
     pub fn complete(&mut self, call: CallId, outcome: Outcome, now: Millis) {
         if let State::Connected(session) = &mut self.state {
-            session.server.complete(call, outcome, now);
+            let Some(agent) = session.agent_mut() else { return };
+            agent.server.complete(call, outcome, now);
             session.take_outputs(now, &mut self.work);
             self.flush_work();
         }
     }
 
-    /// Sends a notification, if the client can hear it; says whether it took it.
-    pub fn notify(&mut self, method: &str, params: &Value, now: Millis) -> bool {
+    /// Sends a notification, if the client can hear it and reads what it gets; says whether it took
+    /// it. One that does not read is told once it does, by [`Work::GateOpened`], what holds then.
+    /// `queued` as in [`Client::handle_data`].
+    pub fn notify(&mut self, method: &str, params: &Value, queued: usize, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
-        if !session.is_gate_open() {
+        let Some(agent) = session.agent_mut().filter(|agent| agent.is_gate_open()) else {
+            return false;
+<<<<<<< HEAD
+        };
+        let is_taken = agent.server.notify(method, params).is_ok();
+=======
+        }
+        if queued + session.connection.queued() > QUEUE_LOW_BYTES {
+            session.is_behind = true;
+            log::debug!("{}: {method} held back, queued={queued}B", self.id);
             return false;
         }
         let is_taken = session.server.notify(method, params).is_ok();
+>>>>>>> house
         session.take_outputs(now, &mut self.work);
         is_taken
+    }
+
+    /// Answers a request of the control door.
+    pub fn answer(&mut self, ticket: &control::Ticket, answer: Result<Value, control::Fault>) {
+        self.with_control(|control| control.answer(ticket, answer));
+    }
+
+    /// Tells a verb that asked for diffs that they are others now.
+    /// Says whether it is one of those.
+    pub fn tell_diffs_changed(&mut self) -> bool {
+        let mut is_watching = false;
+        self.with_control(|control| {
+            is_watching = control.is_watching;
+            if is_watching {
+                control.tell_diffs_changed();
+            }
+        });
+        is_watching
+    }
+
+    fn with_control(&mut self, act: impl FnOnce(&mut Control)) {
+        let State::Connected(session) = &mut self.state else { return };
+        if let Speaker::Control(control) = &mut session.speaker {
+            act(control);
+            control.take_outputs(&mut session.connection, &mut self.work);
+        }
     }
 
     /// Bytes from the socket. `queued` = bytes the socket has not taken yet.
@@ -193,6 +235,11 @@ impl Client {
         let is_crowded = self.is_paused && queued + session.connection.queued() > QUEUE_LOW_BYTES;
         if is_crowded {
             return false;
+        }
+        if session.is_behind && queued + session.connection.queued() <= QUEUE_LOW_BYTES {
+            session.is_behind = false;
+            self.outputs.push_back(Output::Work(Work::GateOpened));
+            return true;
         }
         if session.connection.has_rest() {
             let stop = session.receive(Input::new(&mut []), queued, now, &mut self.work);
@@ -265,7 +312,7 @@ impl Client {
     pub fn poll_timeout(&self) -> Option<Millis> {
         match &self.state {
             State::Head { deadline, .. } => Some(*deadline),
-            State::Connected(session) => session.poll_timeout(),
+            State::Connected(session) => session.agent().and_then(Agent::poll_timeout),
             State::Leaving(leaving) => leaving.poll_timeout(),
             State::Upgrading { .. } | State::Gone => None,
         }
@@ -278,7 +325,9 @@ impl Client {
                 self.turn_away(&door::refuse_slow_head(), now);
             }
             State::Connected(session) => {
-                session.handle_timeout(now, &mut self.work);
+                if let Some(agent) = session.agent_mut() {
+                    agent.handle_timeout(now, &mut self.work);
+                }
                 self.flush_work();
             }
             State::Leaving(leaving) => {
@@ -289,9 +338,13 @@ impl Client {
         }
     }
 
-    /// The owner of the socket has taken [`Output::Came`] up: the keep-alive windows begin.
+    /// The owner of the socket has taken [`Output::Came`] up: the keep-alive windows begin. A verb
+    /// has none: it may stand in a person's editor for as long as that takes, and its socket ends
+    /// with its process.
     pub fn begin_keepalive(&mut self, sample: Sample, now: Millis) {
-        if let State::Connected(session) = &mut self.state {
+        if let State::Connected(session) = &mut self.state
+            && session.agent().is_some()
+        {
             session.keepalive = Some(KeepAlive::new(sample, now));
         }
     }
@@ -354,9 +407,42 @@ impl Client {
         matches!(self.state, State::Connected(_))
     }
 
+    /// Whether an agent speaks here, let in and not leaving.
+    pub fn is_agent(&self) -> bool {
+        self.agent().is_some()
+    }
+
+    /// Whether an agent speaks here that hears notifications.
+    pub fn is_listening(&self) -> bool {
+        self.agent().is_some_and(Agent::is_gate_open)
+    }
+
+    /// What the agent said of itself, once it did: name and version.
+    pub fn agent_name(&self) -> Option<(&str, &str)> {
+        let info = self.agent()?.server.client_info()?;
+        Some((&info.name, &info.version))
+    }
+
+    /// The agent's calls that are not answered yet.
+    pub fn calls_in_flight(&self) -> usize {
+        self.agent().map_or(0, |agent| agent.server.calls_in_flight())
+    }
+
+    fn agent(&self) -> Option<&Agent> {
+        match &self.state {
+            State::Connected(session) => session.agent(),
+            State::Head { .. } | State::Upgrading { .. } | State::Leaving(_) | State::Gone => None,
+        }
+    }
+
     /// Whether it is not read from because of what it left unread.
     pub fn is_paused(&self) -> bool {
         self.is_paused
+    }
+
+    /// Whether a notification was held back because of what it left unread.
+    pub fn is_behind(&self) -> bool {
+        matches!(&self.state, State::Connected(session) if session.is_behind)
     }
 
     /// Whether it has not been let in yet.
@@ -376,17 +462,25 @@ impl Client {
     fn decide(&mut self, request: &Request, rest: &[u8], rules: &Rules, now: Millis) {
         match door::decide(request, &rules.policy) {
             Decision::IdeUpgrade(upgrade) => {
-                self.bytes.push(&upgrade.response());
-                let connection = Connection::new(connection::Role::Server, rules.websocket);
                 let server = Server::new(self.id, rules.door);
-                let session = Box::new(Session::new(self.id, connection, server));
-                self.state = State::Upgrading { session, waiting: rest.to_vec() };
-                self.outputs.push_back(Output::PauseReads);
-                self.outputs.push_back(Output::AwaitWritten);
+                let speaker = Speaker::Agent(Box::new(Agent::new(self.id, server)));
+                self.upgrade(&upgrade, speaker, rest, rules);
+            }
+            Decision::ControlUpgrade(upgrade) => {
+                self.upgrade(&upgrade, Speaker::Control(Control::default()), rest, rules);
             }
             Decision::Respond(response) => self.respond(&response, "answered", now),
             Decision::Refuse(refusal) => self.turn_away(&refusal, now),
         }
+    }
+
+    fn upgrade(&mut self, upgrade: &Upgrade, speaker: Speaker, rest: &[u8], rules: &Rules) {
+        self.bytes.push(&upgrade.response());
+        let connection = Connection::new(connection::Role::Server, rules.websocket);
+        let session = Box::new(Session::new(connection, speaker));
+        self.state = State::Upgrading { session, waiting: rest.to_vec() };
+        self.outputs.push_back(Output::PauseReads);
+        self.outputs.push_back(Output::AwaitWritten);
     }
 
     fn turn_away(&mut self, refusal: &Refusal, now: Millis) {
@@ -496,3 +590,6 @@ fn patient(rules: &Rules, now: Millis) -> Leaving {
     };
     Leaving::patient(window_ms, now)
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub struct DoorPolicy {
     /// `None` lets everyone in who reaches the port (`--no-auth`).
     pub token: Option<Token>,
+    /// What the verbs of the command line show; the state folder alone holds it.
+    control_token: Token,
     hosts: HostList,
     origins: Vec<Origin>,
 }
@@ -33,6 +35,8 @@ pub struct DoorPolicy {
 pub enum Decision {
     /// Send [`Upgrade::response`]; from then on the connection is Claude Code's IDE link.
     IdeUpgrade(Upgrade),
+    /// The same for a verb of the command line.
+    ControlUpgrade(Upgrade),
     /// Send this and close.
     Respond(Response),
     /// Send this and close; the log says `Rejected client_<n>: <reason>`.
@@ -62,20 +66,29 @@ enum Credential {
     None,
     /// Claude Code's header.
     IdeToken,
+    /// `Authorization: Bearer` with the control token.
+    Control,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Endpoint {
     IdeLink,
+    Control,
     Ping,
 }
 
-const ROUTES: [Route; 2] = [
+const ROUTES: [Route; 3] = [
     Route {
         path: "/",
         methods: &["GET"],
         credential: Credential::IdeToken,
         endpoint: Endpoint::IdeLink,
+    },
+    Route {
+        path: "/control",
+        methods: &["GET"],
+        credential: Credential::Control,
+        endpoint: Endpoint::Control,
     },
     Route {
         path: "/ping",
@@ -89,11 +102,17 @@ impl DoorPolicy {
     /// A policy; the loopback names and `bind` are always let in as Host.
     pub fn new(
         token: Option<Token>,
+        control_token: Token,
         bind: IpAddr,
         allow_hosts: &[HostPort],
         allow_origins: Vec<Origin>,
     ) -> DoorPolicy {
-        DoorPolicy { token, hosts: HostList::new(bind, allow_hosts), origins: allow_origins }
+        DoorPolicy {
+            token,
+            control_token,
+            hosts: HostList::new(bind, allow_hosts),
+            origins: allow_origins,
+        }
     }
 }
 
@@ -111,6 +130,11 @@ pub fn decide(request: &Request, policy: &DoorPolicy) -> Decision {
     };
     match route.credential {
         Credential::None => {}
+        Credential::Control => {
+            if let Err(refusal) = token::check_bearer(request, &policy.control_token) {
+                return refuse_token(refusal.reason());
+            }
+        }
         Credential::IdeToken => {
             let checked = policy.token.as_ref().map(|token| token::check_ide_field(request, token));
             if let Some(Err(refusal)) = checked {
@@ -119,13 +143,8 @@ pub fn decide(request: &Request, policy: &DoorPolicy) -> Decision {
         }
     }
     match route.endpoint {
-        Endpoint::IdeLink => match handshake::validate_upgrade(request) {
-            Ok(upgrade) => Decision::IdeUpgrade(upgrade),
-            Err(rejection) => Decision::Refuse(Refusal {
-                response: rejection.response(),
-                reason: rejection.reason(),
-            }),
-        },
+        Endpoint::IdeLink => upgrade(request, Decision::IdeUpgrade),
+        Endpoint::Control => upgrade(request, Decision::ControlUpgrade),
         Endpoint::Ping => ping(request),
     }
 }
@@ -182,6 +201,15 @@ fn find_route(request: &Request) -> Result<&'static Route, Decision> {
     let response = Response::text(Status::MethodNotAllowed, reason)
         .with_field("Allow", route.methods.join(", "));
     Err(Decision::Refuse(Refusal { response, reason }))
+}
+
+fn upgrade(request: &Request, decision: fn(Upgrade) -> Decision) -> Decision {
+    match handshake::validate_upgrade(request) {
+        Ok(upgrade) => decision(upgrade),
+        Err(rejection) => {
+            Decision::Refuse(Refusal { response: rejection.response(), reason: rejection.reason() })
+        }
+    }
 }
 
 fn ping(request: &Request) -> Decision {

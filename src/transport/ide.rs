@@ -1,20 +1,16 @@
-//! One Claude Code on the IDE door, once its upgrade was accepted.
+//! An agent on the IDE door: its MCP server, and the gate before which it is deaf.
 //!
-//! Joins the WebSocket connection, the MCP server and the keep-alive policy of one client, and holds
-//! notifications back while the client cannot hear them yet. What ends the client is told to
-//! [`super::client`], which sees it off; nothing here outlives the connection.
+//! Claude Code loses notifications that come too early after its `ide_connected`, so they are held
+//! back until the gate opens. A client that never says it is ready gets none.
 
 use std::collections::VecDeque;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::mcp::Server;
-use crate::mcp::call::{CallId, ClientId};
-use crate::proto::ws::close::CloseFrame;
-use crate::proto::ws::connection::{Connection, Event, Input};
-use crate::proto::ws::error::PeerError;
-use crate::proto::ws::keepalive::KeepAlive;
+use super::session::Work;
+use crate::mcp::call::ClientId;
+use crate::mcp::{Output, Server};
+use crate::proto::ws::connection::Connection;
 use crate::stdx::Millis;
 
 /// The real client is deaf to notifications in the first ~100 ms after its `ide_connected`; five
@@ -24,24 +20,32 @@ const GATE_AFTER_CONNECTED_MS: Millis = 500;
 /// The same for a client that never sends `ide_connected`, from its `notifications/initialized`.
 const GATE_AFTER_INITIALIZED_MS: Millis = 1_000;
 
+<<<<<<< HEAD
+/// What speaks MCP on the IDE door.
+=======
 /// A client that leaves more than this queued is not read from until it reads: two full tool results.
 pub const QUEUE_HIGH_BYTES: usize = 4 << 20;
 
-/// Below this the client is read from again.
+/// Below this the client is read from again, and told again what happens.
 pub const QUEUE_LOW_BYTES: usize = 1 << 20;
 
 /// The client's session on this door.
+>>>>>>> house
 #[derive(Debug)]
-pub struct Session {
+pub(super) struct Agent {
     client: ClientId,
-    pub(super) connection: Connection,
     pub(super) server: Server,
+<<<<<<< HEAD
+=======
     /// From the moment the 101 is written.
     pub(super) keepalive: Option<KeepAlive>,
+    /// A notification was held back, since too much was unread already.
+    pub(super) is_behind: bool,
+>>>>>>> house
     gate: Gate,
 }
 
-/// When notifications may flow. A client that never says it is ready gets none.
+/// When notifications may flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Gate {
     Shut,
@@ -49,6 +53,11 @@ enum Gate {
     Open,
 }
 
+<<<<<<< HEAD
+impl Agent {
+    pub(super) fn new(client: ClientId, server: Server) -> Agent {
+        Agent { client, server, gate: Gate::Shut }
+=======
 /// What the tools layer must do for a client.
 #[derive(Debug)]
 pub enum Work {
@@ -66,7 +75,7 @@ pub enum Work {
         /// The call, which must not be answered.
         call: CallId,
     },
-    /// Notifications may flow from now on.
+    /// Notifications may flow from now on, for the first time or again: send what holds now.
     GateOpened,
 }
 
@@ -87,7 +96,8 @@ pub(super) enum Stop {
 
 impl Session {
     pub(super) fn new(client: ClientId, connection: Connection, server: Server) -> Session {
-        Session { client, connection, server, keepalive: None, gate: Gate::Shut }
+        let gate = Gate::Shut;
+        Session { client, connection, server, keepalive: None, is_behind: false, gate }
     }
 
     /// Runs the messages in `input`, one at a time, until there is a reason to stop. An unparsed
@@ -147,15 +157,20 @@ impl Session {
         } else {
             None
         }
+>>>>>>> house
     }
 
     /// Moves the server's outputs on; true when a call or a cancellation waits in `work`.
-    pub(super) fn take_outputs(&mut self, now: Millis, work: &mut VecDeque<Work>) -> bool {
-        use crate::mcp::Output;
+    pub(super) fn take_outputs(
+        &mut self,
+        connection: &mut Connection,
+        now: Millis,
+        work: &mut VecDeque<Work>,
+    ) -> bool {
         let mut has_called = false;
         while let Some(output) = self.server.poll_output() {
             match output {
-                Output::Send(body) => self.connection.send_text_owned(body),
+                Output::Send(body) => connection.send_text_owned(body),
                 Output::Call { call, tool, arguments } => {
                     has_called = true;
                     work.push_back(Work::Call { call, tool, arguments });

@@ -5,10 +5,12 @@
 //! knows no tool: it hands out calls, and `bridge` brings back what came of them.
 
 pub mod client;
+pub mod control;
 pub mod door;
 pub mod host;
-pub mod ide;
+mod ide;
 pub mod leaving;
 pub mod lock_file;
 pub mod origin;
+pub mod session;
 pub mod token;

@@ -104,10 +104,10 @@ impl TokenRefusal {
     /// One line that says what is wrong.
     pub fn reason(self) -> &'static str {
         match self {
-            TokenRefusal::Missing => "no x-claude-code-ide-authorization header",
-            TokenRefusal::Repeated => "more than one x-claude-code-ide-authorization header",
+            TokenRefusal::Missing => "no token in the header its door wants",
+            TokenRefusal::Repeated => "more than one header with a token",
             TokenRefusal::Length => "the token has an impossible length",
-            TokenRefusal::Mismatch => "the token is not the one in the lock file",
+            TokenRefusal::Mismatch => "the token is not this bridge's",
         }
     }
 }
@@ -126,6 +126,24 @@ pub fn check_ide_field(request: &Request, expected: &Token) -> Result<(), TokenR
         return Err(TokenRefusal::Mismatch);
     }
     Ok(())
+}
+
+/// Checks `Authorization: Bearer <token>` against `expected` (RFC 6750 §2.1; the scheme's case is
+/// free, RFC 9110 §11.1).
+pub fn check_bearer(request: &Request, expected: &Token) -> Result<(), TokenRefusal> {
+    let value = match request.single("authorization") {
+        Lookup::One(value) => value,
+        Lookup::Missing => return Err(TokenRefusal::Missing),
+        Lookup::Many => return Err(TokenRefusal::Repeated),
+    };
+    let Some((scheme, offered)) = value.split_once(' ') else { return Err(TokenRefusal::Missing) };
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(TokenRefusal::Missing);
+    }
+    match expected.matches(offered.trim_ascii()) {
+        true => Ok(()),
+        false => Err(TokenRefusal::Mismatch),
+    }
 }
 
 /// Lower-case hex digits, two a byte.

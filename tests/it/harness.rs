@@ -224,6 +224,30 @@ impl Bridge {
         Claude { socket: WebSocket::from_raw_socket(stream, role, Some(config)), next_id: 0 }
     }
 
+    /// A verb of the command line at the control door, as the state folder lets it in.
+    pub(crate) fn control(&self) -> Claude {
+        let state = self.home.join(".local/state/footbridge");
+        let folders = std::fs::read_dir(state).unwrap();
+        let record = folders
+            .map(|folder| std::fs::read(folder.unwrap().path().join("bridge.json")).unwrap())
+            .map(|text| serde_json::from_slice::<Value>(&text).unwrap())
+            .find(|record| record["port"] == self.port)
+            .unwrap();
+        let token = record["controlToken"].as_str().unwrap();
+        let mut stream = self.tcp();
+        let request = format!(
+            "GET /control HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: Upgrade\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: QuBv47/Br5Z2k7ZFrSw0HQ==\r\nAuthorization: Bearer {token}\r\n\r\n",
+            self.port
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let head = read_head(&mut stream);
+        assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
+        let role = tungstenite::protocol::Role::Client;
+        Claude { socket: WebSocket::from_raw_socket(stream, role, None), next_id: 0 }
+    }
+
     /// A client that has greeted the bridge as Claude Code does.
     pub(crate) fn attach(&self) -> Claude {
         let mut claude = self.upgrade();

@@ -7,6 +7,11 @@
 #![expect(clippy::disallowed_methods, reason = "deadlines and helper threads of the test itself")]
 
 mod attach;
+<<<<<<< HEAD
+mod control;
+=======
+mod bounds;
+>>>>>>> house
 mod doors;
 mod harness;
 mod leaving;

@@ -18,7 +18,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
-from messages_api import MessagesApi  # noqa: E402
+from messages_api import MessagesApi, tool_results  # noqa: E402
 from tap import CLIENT, SERVER, Tap  # noqa: E402
 from terminal import Terminal, answer_first_questions, clean_environment  # noqa: E402
 
@@ -173,7 +173,7 @@ class Session:
         expect(ended and "DIFF_REJECTED" in str(ended.body), "openDiff did not end with its tab")
         until(lambda: os.path.exists(path) == is_accepted, 5)
         expect(os.path.exists(path) == is_accepted, "file there: %s" % os.path.exists(path))
-        self.terminal.wait_for(r"DONE:|(?i)reject|Interrupted", 5)
+        self.terminal.wait_for(r"DONE:|[Rr]eject|Interrupted", 5)
         time.sleep(1.0)
 
     def check_auto_edit(self):
@@ -186,9 +186,12 @@ class Session:
         before = len(self.tap.requests("getDiagnostics"))
         self.play(("Read", {"file_path": path}),
                   ("Edit", {"file_path": path, "old_string": "two", "new_string": "TWO"}))
-        expect(self.terminal.wait_for("DONE:"), self.terminal.screen()[-400:])
-        with open(path, encoding="utf-8") as edited:
-            expect(edited.read() == "one\nTWO\n", "the edit was not made")
+
+        def is_edited():
+            with open(path, encoding="utf-8") as edited:
+                return edited.read() == "one\nTWO\n"
+        expect(until(is_edited), "the edit was not made: " + self.terminal.screen()[-400:])
+        time.sleep(1.0)
         calls = until(lambda: self.tap.requests("getDiagnostics")[before:], 3)
         expect(calls, "diagnostics were not asked for")
         for call, answer in calls:
@@ -203,15 +206,16 @@ class Session:
         self.play(("ToolSearch", {"query": "select:mcp__ide__getDiagnostics"}),
                   ("mcp__ide__getDiagnostics", {}))
         if self.terminal.wait_for("Do you want to proceed", 5):
+            time.sleep(0.5)  # the dialog is deaf to keys at first
             self.terminal.press("Enter")
 
-        def seen():
-            return [r for r in self.api.requests[before:]
-                    if "tool_result" in json.dumps(r["messages"][-1])]
-        until(lambda: len(seen()) >= 2, 10)
-        last = json.dumps(seen()[-1]["messages"][-1]) if seen() else ""
-        expect(len(seen()) >= 2 and "No such tool" not in last and '"is_error": true' not in last,
-               last[:300])
+        def results():
+            return [block for request in self.api.requests[before:]
+                    for block in tool_results(request["messages"][-1]["content"])]
+        until(lambda: len(results()) >= 2, 10)
+        seen = results()
+        expect(len(seen) >= 2, "%s, on the screen: %s" % (seen, self.terminal.screen()[-600:]))
+        expect(not seen[-1].get("is_error"), seen[-1])
 
     def check_exit(self):
         """Leaving, the CLI sends a Close frame and gets one back."""

@@ -53,10 +53,12 @@ def next_turn(body):
             continue
         spoken = [text for text in texts(message["content"]) if text.strip()]
         answered = tool_results(message["content"])
-        if spoken and not answered:
-            prompt, results = spoken[-1], []
-            wanted = [pair for text in spoken for pair in directives(text)]
-        results += answered
+        asked = [pair for text in spoken for pair in directives(text)]
+        # A prompt may come in one message with the result of a call that was turned down before it.
+        if asked or (spoken and not answered):
+            wanted, prompt, results = asked, spoken[-1], []
+        else:
+            results += answered
     if len(results) < len(wanted):
         name, arguments = wanted[len(results)]
         use = {"type": "tool_use", "id": "toolu_" + uuid.uuid4().hex[:20], "name": name, "input": arguments}

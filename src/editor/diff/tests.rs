@@ -61,13 +61,13 @@ fn check(end: fn(&mut Diffs, DiffId), expected: &[Verdict]) {
 fn every_ending_gives_exactly_one_verdict() {
     check(
         |diffs, id| {
-            diffs.settle(id, Verdict::Saved("\u{feff}a\r\nb".into()));
+            let _ = diffs.settle(id, Verdict::Saved("\u{feff}a\r\nb".into()));
         },
         &[Verdict::Saved("\u{feff}a\r\nb".into())],
     );
     check(
         |diffs, id| {
-            diffs.settle(id, Verdict::Rejected);
+            let _ = diffs.settle(id, Verdict::Rejected);
         },
         &[Verdict::Rejected],
     );
@@ -95,11 +95,11 @@ fn a_cancelled_call_and_a_client_that_left_get_none() {
 fn a_verdict_not_yet_fetched_goes_with_its_call() {
     let mut diffs = Diffs::new();
     let id = open(&mut diffs, call(FIRST, 1), "tab");
-    assert!(diffs.settle(id, Verdict::Rejected));
+    assert_eq!(diffs.settle(id, Verdict::Rejected), Ok(()));
     diffs.cancel(call(FIRST, 1));
     assert_eq!(outputs(&mut diffs), []);
     let id = open(&mut diffs, call(FIRST, 2), "tab");
-    assert!(diffs.settle(id, Verdict::Rejected));
+    assert_eq!(diffs.settle(id, Verdict::Rejected), Ok(()));
     diffs.client_gone(FIRST);
     assert_eq!(outputs(&mut diffs), []);
 }
@@ -133,13 +133,38 @@ fn close_all_counts_the_callers_own_in_the_order_they_came() {
 }
 
 #[test]
+fn who_comes_too_late_is_told_who_was_first() {
+    let mut diffs = Diffs::new();
+    let ids: Vec<DiffId> =
+        (1..=5).map(|serial| open(&mut diffs, call(FIRST, serial), "")).collect();
+    // Each but the last was replaced by the next.
+    diffs.accept(ids[4]).expect("it waits");
+    let other = open(&mut diffs, call(SECOND, 1), "tab");
+    let changes = diffs.changes();
+    diffs.client_gone(SECOND);
+    assert_eq!(diffs.changes(), changes + 1);
+    for (id, expected) in [
+        (ids[0], NotSettled::Ended(EndedBy::Newer)),
+        (ids[4], NotSettled::Ended(EndedBy::Reviewer)),
+        (other, NotSettled::Ended(EndedBy::Departure)),
+        (DiffId(99), NotSettled::Unknown),
+    ] {
+        assert_eq!(diffs.accept(id), Err(expected), "{id}");
+        assert_eq!(diffs.settle(id, Verdict::Rejected), Err(expected), "{id}");
+    }
+    let verdict = Verdict::Saved("new".into());
+    assert_eq!(settled(&mut diffs).last(), Some(&(call(FIRST, 5), verdict)));
+}
+
+#[test]
 fn numbers_are_never_used_twice() {
     let mut diffs = Diffs::new();
     let first = open(&mut diffs, call(FIRST, 1), "tab");
     diffs.cancel(call(FIRST, 1));
     let second = open(&mut diffs, call(FIRST, 2), "tab");
     assert_eq!((first.to_string().as_str(), second.to_string().as_str()), ("#1", "#2"));
-    assert!(!diffs.settle(first, Verdict::Rejected), "the old number names nothing");
+    let gone = Err(NotSettled::Ended(EndedBy::Agent));
+    assert_eq!(diffs.settle(first, Verdict::Rejected), gone, "the old number names nothing");
 }
 
 #[test]
@@ -157,7 +182,7 @@ fn a_hint_is_one_line_and_cut() {
     open(&mut diffs, call(FIRST, 1), "✻ [Claude Code] a.rs (d78a97) ⧉");
     let Some(Output::Waiting { hint, .. }) = diffs.poll_output() else { panic!("it waits") };
     let expected = "diff #1 waits: \"✻ [Claude Code] a.rs (d78a97) ⧉\"; \
-                    answer it in the prompt of Claude Code";
+                    footbridge review shows it, Claude Code's prompt too";
     assert_eq!(hint, expected);
     open(&mut diffs, call(FIRST, 2), &format!("a\n\u{1b}[31m{}", "x".repeat(10_000)));
     let Some(Output::Waiting { hint, .. }) = diffs.poll_output() else { panic!("it waits") };

@@ -197,15 +197,15 @@ fn every_way_a_diff_ends_answers_its_call_exactly_once() {
     check_end(
         |joined| {
             let first = joined.diffs.pending().next().expect("it waits").id;
-            assert!(joined.diffs.settle(first, Verdict::Rejected));
-            assert!(!joined.diffs.settle(first, Verdict::Saved("late".into())));
+            assert!(joined.diffs.settle(first, Verdict::Rejected).is_ok());
+            assert!(joined.diffs.settle(first, Verdict::Saved("late".into())).is_err());
         },
         REJECTED,
     );
     check_end(
         |joined| {
             let first = joined.diffs.pending().next().expect("it waits").id;
-            assert!(joined.diffs.settle(first, Verdict::Saved("kept".into())));
+            assert!(joined.diffs.settle(first, Verdict::Saved("kept".into())).is_ok());
             joined.call(id(1, 2), "close_tab", json!({ "tab_name": "a" }));
             joined.call(id(1, 3), "close_tab", json!({ "tab_name": "a" }));
         },
@@ -220,7 +220,7 @@ fn a_diff_that_nobody_waits_for_answers_nothing() {
     check_end(
         |joined| {
             let first = joined.diffs.pending().next().expect("it waits").id;
-            assert!(joined.diffs.settle(first, Verdict::Rejected));
+            assert!(joined.diffs.settle(first, Verdict::Rejected).is_ok());
             joined.tools.cancel(id(1, 1));
         },
         &[],

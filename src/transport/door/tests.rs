@@ -2,6 +2,7 @@ use super::*;
 use crate::proto::http::head::{HeadReader, Limits, Progress};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+const CONTROL: &str = "a-secret-of-the-state-folder";
 const UPGRADE: &str = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
 const HOST: &str = "Host: 127.0.0.1:4000\r\n";
@@ -19,7 +20,8 @@ pub(crate) fn request(text: &str) -> Request {
 fn policy(token: Option<&str>) -> DoorPolicy {
     let origins = vec![Origin::parse("https://app.example").unwrap()];
     let token = token.map(|text| Token::new(text).unwrap());
-    DoorPolicy::new(token, "127.0.0.1".parse().unwrap(), &[], origins)
+    let control = Token::new(CONTROL).unwrap();
+    DoorPolicy::new(token, control, "127.0.0.1".parse().unwrap(), &[], origins)
 }
 
 /// What came of a request: 101 for the IDE link.
@@ -27,7 +29,9 @@ fn policy(token: Option<&str>) -> DoorPolicy {
 fn status_with(policy: &DoorPolicy, start: &str, lines: &[&str]) -> (u16, String) {
     let decision = decide(&request(&format!("{start}\r\n{}\r\n", lines.concat())), policy);
     let (code, bytes) = match decision {
-        Decision::IdeUpgrade(upgrade) => (101, upgrade.response()),
+        Decision::IdeUpgrade(upgrade) | Decision::ControlUpgrade(upgrade) => {
+            (101, upgrade.response())
+        }
         Decision::Respond(response) => (response.status().code(), response.to_bytes()),
         Decision::Refuse(refusal) => {
             let body = refusal.response.body();
@@ -44,6 +48,26 @@ fn check(start: &str, lines: &[&str], expected: u16) -> String {
     assert_eq!(code, expected, "{start} {lines:?}\n{text}");
     assert!(text.starts_with(&format!("HTTP/1.1 {expected} ")), "{text}");
     text
+}
+
+#[test]
+fn the_control_door_opens_to_its_own_token_alone() {
+    let get = "GET /control HTTP/1.1";
+    check(get, &[HOST, UPGRADE, &format!("Authorization: Bearer {CONTROL}\r\n")], 101);
+    check(get, &[HOST, UPGRADE, &format!("authorization: bEARER  {CONTROL} \r\n")], 101);
+    for lines in [
+        String::new(),
+        AUTH.to_owned(),
+        format!("Authorization: Bearer {TOKEN}\r\n"),
+        format!("Authorization: Basic {CONTROL}\r\n"),
+        format!("Authorization: {CONTROL}\r\n"),
+        format!("Authorization: Bearer {CONTROL}\r\nAuthorization: Bearer {CONTROL}\r\n"),
+    ] {
+        check(get, &[HOST, UPGRADE, &lines], 401);
+        let (code, _) = status_with(&policy(None), get, &[HOST, UPGRADE, &lines]);
+        assert_eq!(code, 401, "also when agents need no token");
+    }
+    check("POST /control HTTP/1.1", &[HOST], 405);
 }
 
 #[test]
