@@ -5,7 +5,7 @@
 //! the token of the control door: who may read it may command the bridge.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,7 +44,19 @@ pub enum NoBridge {
 impl Running {
     /// Where it listens, for programs of this machine.
     pub fn address(&self) -> SocketAddr {
-        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), self.record.port)
+        let bind = match self.record.bind {
+            bind if !bind.is_unspecified() => bind,
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        };
+        SocketAddr::new(bind, self.record.port)
+    }
+
+    /// Components of the longest of its folders that is the path or stands above it.
+    fn depth_above(&self, path: &Path) -> Option<usize> {
+        let folders = std::iter::once(&self.record.workspace).chain(&self.record.more_workspaces);
+        let above = folders.filter(|folder| path.starts_with(folder));
+        above.map(|folder| folder.components().count()).max()
     }
 }
 
@@ -82,10 +94,9 @@ fn choose(
     // Records spell paths that are no Unicode as well as they can.
     let cwd = PathBuf::from(physical_cwd.to_string_lossy().into_owned());
     let ports = running.iter().map(|bridge| bridge.record.port).collect();
-    let above = running.into_iter().filter(|bridge| cwd.starts_with(&bridge.record.workspace));
-    let nearest = above.max_by_key(|bridge| {
-        (bridge.record.workspace.components().count(), bridge.record.started_at_ms)
-    });
+    let above = running.into_iter().filter_map(|bridge| Some((bridge.depth_above(&cwd)?, bridge)));
+    let nearest = above.max_by_key(|(depth, bridge)| (*depth, bridge.record.started_at_ms));
+    let nearest = nearest.map(|(_, bridge)| bridge);
     nearest.ok_or_else(|| NoBridge::Here(physical_cwd.to_owned(), ports))
 }
 
@@ -168,6 +179,8 @@ mod tests {
             pid: 1,
             port,
             workspace: PathBuf::from(workspace),
+            more_workspaces: Vec::new(),
+            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
             version: "0.1.0".to_owned(),
             started_at_ms: u64::from(port),
             control_token: String::new(),
@@ -208,6 +221,31 @@ mod tests {
         assert_eq!(error.to_string(), start);
         let one = choose(vec![bridge(7, "/w")], Path::new("/x"), None).expect_err("not here");
         assert_eq!(error.to_string() + ", or use the one that runs with --port 7", one.to_string());
+    }
+
+    #[test]
+    fn every_folder_of_a_bridge_counts() {
+        let mut both = bridge(1, "/w");
+        both.record.more_workspaces.push(PathBuf::from("/v/deep"));
+        let running = vec![both, bridge(2, "/v"), bridge(3, "/w")];
+        for (cwd, expected) in [("/v/deep/x", 1), ("/v", 2), ("/w", 3)] {
+            let found = choose(running.clone(), Path::new(cwd), None).expect("one is above");
+            assert_eq!(found.record.port, expected, "{cwd}");
+        }
+    }
+
+    #[test]
+    fn a_bridge_is_reached_where_it_listens() {
+        for (bind, expected) in [
+            ("127.0.0.1", "127.0.0.1:7"),
+            ("0.0.0.0", "127.0.0.1:7"),
+            ("::", "[::1]:7"),
+            ("192.0.2.1", "192.0.2.1:7"),
+        ] {
+            let mut bridge = bridge(7, "/w");
+            bridge.record.bind = bind.parse().expect("an address");
+            assert_eq!(bridge.address().to_string(), expected);
+        }
     }
 
     #[test]

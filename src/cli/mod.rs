@@ -4,12 +4,22 @@
 //! A complaint is one line; exit code 2 means that the arguments make no sense. This folder is the
 //! only place that writes to stdout and stderr by itself, and it survives when nobody reads them.
 
+pub mod call;
+pub mod claude;
+pub mod completions;
 pub mod control;
 pub mod doctor;
+pub mod env;
 pub mod logger;
+pub mod mention;
+pub mod place;
 pub mod review;
 pub mod rpc;
+pub mod select;
 pub mod serve;
+pub mod status;
+pub mod token;
+pub mod tools;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -21,7 +31,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use crate::config::source::{Env, quote};
 use crate::transport::door::VERSION;
 
-use control::Running;
+use control::{ControlClient, Running};
 
 /// Exit code of a command line that cannot be run.
 pub const EXIT_USAGE: u8 = 2;
@@ -37,13 +47,27 @@ struct Subcommand {
 }
 
 /// Every subcommand a person uses, in the order of help.
-const SUBCOMMANDS: [Subcommand; 3] = [
+const SUBCOMMANDS: [Subcommand; 11] = [
     Subcommand {
         name: "serve",
-        usage: "",
+        usage: "[FLAGS]",
         help: "run the bridge for a workspace; what footbridge alone does",
         command: serve::command,
         run: serve::run,
+    },
+    Subcommand {
+        name: "mention",
+        usage: "FILE[:L1[-L2]]",
+        help: "put a file or lines of it into every agent's prompt",
+        command: mention::command,
+        run: mention::run,
+    },
+    Subcommand {
+        name: "select",
+        usage: "FILE:L:C[-L:C]",
+        help: "tell every agent what is selected",
+        command: select::command,
+        run: select::run,
     },
     Subcommand {
         name: "review",
@@ -53,13 +77,76 @@ const SUBCOMMANDS: [Subcommand; 3] = [
         run: review::run,
     },
     Subcommand {
+        name: "status",
+        usage: "",
+        help: "the bridges that run, and who is attached",
+        command: status::command,
+        run: status::run,
+    },
+    Subcommand {
         name: "doctor",
         usage: "",
         help: "find what keeps an agent from attaching, and how to mend it",
         command: doctor::command,
         run: doctor::run,
     },
+    Subcommand {
+        name: "claude",
+        usage: "[ARGS]",
+        help: "start Claude Code joined to the bridge",
+        command: claude::command,
+        run: claude::run,
+    },
+    Subcommand {
+        name: "env",
+        usage: "",
+        help: "print the variables that join a Claude Code, for a shell",
+        command: env::command,
+        run: env::run,
+    },
+    Subcommand {
+        name: "token",
+        usage: "",
+        help: "print the token of the bridge",
+        command: token::command,
+        run: token::run,
+    },
+    Subcommand {
+        name: "tools",
+        usage: "",
+        help: "list the tools agents can call",
+        command: tools::command,
+        run: tools::run,
+    },
+    Subcommand {
+        name: "call",
+        usage: "TOOL [JSON]",
+        help: "call one tool by hand",
+        command: call::command,
+        run: call::run,
+    },
 ];
+
+/// Subcommands for packagers, which help does not name.
+const HIDDEN: [Subcommand; 2] = [
+    Subcommand {
+        name: "completions",
+        usage: "SHELL",
+        help: "print the completion script of a shell",
+        command: completions::command,
+        run: completions::run,
+    },
+    Subcommand {
+        name: "man",
+        usage: "[COMMAND]",
+        help: "print the manual page",
+        command: completions::man_command,
+        run: completions::run_man,
+    },
+];
+
+/// What the program is.
+const ABOUT: &str = "joins AI coding agents to any editor, or none, and the machine";
 
 /// How the help of a subcommand is laid out.
 const HELP_TEMPLATE: &str = "{usage-heading} {usage}\n\n{about}\n\n{all-args}{after-help}";
@@ -72,20 +159,23 @@ pub fn run(args: impl IntoIterator<Item = OsString>, env: Env<'_>) -> ExitCode {
         Err(error) => return complain_of_arguments(&error, &args),
     };
     let Some((name, matches)) = matches.subcommand() else { return serve::run(&matches, env) };
-    let subcommand = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name);
-    let subcommand = subcommand.expect("clap knows the subcommands from the same table");
-    (subcommand.run)(matches, env)
+    let row = SUBCOMMANDS.iter().chain(&HIDDEN).find(|row| row.name == name);
+    let row = row.expect("clap knows the subcommands from the same tables");
+    (row.run)(matches, env)
 }
 
 /// What the arguments mean, for clap.
 fn command() -> Command {
-    let subcommands = SUBCOMMANDS.iter().map(|row| {
+    let written = |row: &Subcommand| {
         let command = (row.command)();
         assert_eq!(command.get_name(), row.name);
         command.about(row.help).help_template(HELP_TEMPLATE)
-    });
+    };
+    let hidden = HIDDEN.iter().map(|row| written(row).hide(true));
+    let subcommands = SUBCOMMANDS.iter().map(written).chain(hidden);
     Command::new("footbridge")
         .version(VERSION)
+        .about(ABOUT)
         .args(serve::arguments())
         .subcommands(subcommands)
         .args_conflicts_with_subcommands(true)
@@ -121,14 +211,33 @@ fn chosen_bridge(matches: &ArgMatches, env: Env<'_>) -> Option<Running> {
             return None;
         }
     };
+    let here = serve::plain(here);
     let found = control::find(env, &here, matches.get_one("port").copied());
     found.map_err(|error| complain(&error.to_string())).ok()
+}
+
+/// The bridge that is meant, and its control door; `None` after a complaint.
+fn asked_bridge(matches: &ArgMatches, env: Env<'_>) -> Option<(Running, ControlClient)> {
+    let bridge = chosen_bridge(matches, env)?;
+    match ControlClient::connect(&bridge) {
+        Ok(client) => Some((bridge, client)),
+        Err(error) => {
+            complain(&error.to_string());
+            None
+        }
+    }
+}
+
+/// `1 agent`, `2 agents`.
+fn count(number: impl Into<u128>, thing: &str) -> String {
+    let number: u128 = number.into();
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The help of the program: a screen at most.
 fn help() -> String {
     let mut text = format!(
-        "footbridge {VERSION} joins AI coding agents to any editor, or none, and the machine\n\n\
+        "footbridge {VERSION} {ABOUT}\n\n\
          Usage: footbridge [COMMAND] [FLAGS]\n\nCommands:\n"
     );
     for subcommand in &SUBCOMMANDS {

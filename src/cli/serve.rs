@@ -32,14 +32,18 @@ pub fn command() -> Command {
 /// Its flags; `footbridge` without a subcommand takes them too.
 pub(super) fn arguments() -> impl Iterator<Item = Arg> {
     FLAGS.iter().map(|flag| {
-        let arg = Arg::new(flag.name).long(flag.name);
+        let arg = Arg::new(flag.name).long(flag.name).help(flag.help);
         match flag.kind {
             Kind::Switch => arg.action(ArgAction::SetTrue),
-            Kind::One(_) => arg
+            Kind::One(value) => arg
+                .value_name(value)
                 .action(ArgAction::Set)
                 .allow_negative_numbers(true)
                 .value_parser(value_parser!(OsString)),
-            Kind::Many(..) => arg.action(ArgAction::Append).value_parser(value_parser!(OsString)),
+            Kind::Many(value, _) => arg
+                .value_name(value)
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(OsString)),
         }
     })
 }
@@ -182,7 +186,7 @@ fn physical_folder(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Windows canonicalises to `\\?\C:\…`, which no client compares equal to `C:\…`.
-fn plain(path: PathBuf) -> PathBuf {
+pub(super) fn plain(path: PathBuf) -> PathBuf {
     let is_drive = |rest: &str| rest.as_bytes().get(1) == Some(&b':');
     let rest = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
     match rest.filter(|rest| cfg!(windows) && is_drive(rest)) {
