@@ -93,11 +93,15 @@ impl House {
         else {
             return;
         };
-        if entry.client.notify("at_mentioned", params, reactor.now()) {
-            let stream = entry.stream;
+        let stream = entry.stream;
+        if entry.client.notify("at_mentioned", params, entry.queued, reactor.now()) {
             entry.client.take_bytes(&mut |chunks| reactor.write_chunks(stream, chunks));
             reactor.mark(stream, id);
             self.mentions.queued(id, agent);
+        } else {
+            // It reads too slowly; its gate is opened anew when it has caught up.
+            self.mentions.defer(id, agent);
+            self.mark_dirty(agent);
         }
     }
 

@@ -92,6 +92,13 @@ impl Mentions {
         }
     }
 
+    /// The agent cannot take it now.
+    pub(super) fn defer(&mut self, id: u64, agent: Key) {
+        if let Some(mention) = self.waiting.get_mut(&id) {
+            mention.deaf.insert(agent);
+        }
+    }
+
     /// The agent's bytes have left our queue, or never will.
     pub(super) fn written(&mut self, id: u64, agent: Key, has_left: bool) {
         if let Some(mention) = self.waiting.get_mut(&id)

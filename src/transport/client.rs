@@ -148,20 +148,16 @@ impl Client {
     /// `queued` as in [`Client::handle_data`].
     pub fn notify(&mut self, method: &str, params: &Value, queued: usize, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
-        let Some(agent) = session.agent_mut().filter(|agent| agent.is_gate_open()) else {
+        if !session.agent().is_some_and(Agent::is_gate_open) {
             return false;
-<<<<<<< HEAD
-        };
-        let is_taken = agent.server.notify(method, params).is_ok();
-=======
         }
         if queued + session.connection.queued() > QUEUE_LOW_BYTES {
             session.is_behind = true;
             log::debug!("{}: {method} held back, queued={queued}B", self.id);
             return false;
         }
-        let is_taken = session.server.notify(method, params).is_ok();
->>>>>>> house
+        let Some(agent) = session.agent_mut() else { return false };
+        let is_taken = agent.server.notify(method, params).is_ok();
         session.take_outputs(now, &mut self.work);
         is_taken
     }
@@ -512,7 +508,8 @@ impl Client {
                 self.leave(patient(rules, now), &reason);
             }
             Stop::Failed(error) => {
-                self.leave(patient(rules, now), &format!("Client error: {error}"));
+                log::debug!("{}: Client error: {error}", self.id);
+                self.leave(patient(rules, now), "broke the protocol");
             }
         }
     }

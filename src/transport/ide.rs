@@ -20,28 +20,11 @@ const GATE_AFTER_CONNECTED_MS: Millis = 500;
 /// The same for a client that never sends `ide_connected`, from its `notifications/initialized`.
 const GATE_AFTER_INITIALIZED_MS: Millis = 1_000;
 
-<<<<<<< HEAD
 /// What speaks MCP on the IDE door.
-=======
-/// A client that leaves more than this queued is not read from until it reads: two full tool results.
-pub const QUEUE_HIGH_BYTES: usize = 4 << 20;
-
-/// Below this the client is read from again, and told again what happens.
-pub const QUEUE_LOW_BYTES: usize = 1 << 20;
-
-/// The client's session on this door.
->>>>>>> house
 #[derive(Debug)]
 pub(super) struct Agent {
     client: ClientId,
     pub(super) server: Server,
-<<<<<<< HEAD
-=======
-    /// From the moment the 101 is written.
-    pub(super) keepalive: Option<KeepAlive>,
-    /// A notification was held back, since too much was unread already.
-    pub(super) is_behind: bool,
->>>>>>> house
     gate: Gate,
 }
 
@@ -53,111 +36,9 @@ enum Gate {
     Open,
 }
 
-<<<<<<< HEAD
 impl Agent {
     pub(super) fn new(client: ClientId, server: Server) -> Agent {
         Agent { client, server, gate: Gate::Shut }
-=======
-/// What the tools layer must do for a client.
-#[derive(Debug)]
-pub enum Work {
-    /// Start a tool.
-    Call {
-        /// Answered by [`super::client::Client::complete`], exactly once.
-        call: CallId,
-        /// A tool of the door.
-        tool: &'static str,
-        /// Checked against the tool's schema.
-        arguments: serde_json::Map<String, Value>,
-    },
-    /// Nobody waits for the call any more.
-    Cancel {
-        /// The call, which must not be answered.
-        call: CallId,
-    },
-    /// Notifications may flow from now on, for the first time or again: send what holds now.
-    GateOpened,
-}
-
-/// Why [`Session::receive`] came back.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// The input is used up.
-    Dry,
-    /// A call wants starting before the messages behind it are looked at.
-    Called,
-    /// The client must read first: its queue is above the mark.
-    Crowded,
-    /// The client sent its Close frame; ours is queued.
-    Closed(CloseFrame),
-    /// The client broke the protocol; our Close frame is queued.
-    Failed(PeerError),
-}
-
-impl Session {
-    pub(super) fn new(client: ClientId, connection: Connection, server: Server) -> Session {
-        let gate = Gate::Shut;
-        Session { client, connection, server, keepalive: None, is_behind: false, gate }
-    }
-
-    /// Runs the messages in `input`, one at a time, until there is a reason to stop. An unparsed
-    /// rest is kept.
-    pub(super) fn receive(
-        &mut self,
-        mut input: Input<'_>,
-        queued: usize,
-        now: Millis,
-        work: &mut VecDeque<Work>,
-    ) -> Stop {
-        loop {
-            match self.connection.receive(&mut input) {
-                None => return Stop::Dry,
-                Some(Event::Text(text)) => self.server.handle_message(text, now),
-                Some(Event::Close(frame)) => return Stop::Closed(frame),
-                Some(Event::Failed(error)) => return Stop::Failed(error),
-                Some(Event::Binary(_) | Event::Ping(_) | Event::Pong) => {}
-            }
-            if let Some(stop) = self.after_message(queued, now, work) {
-                self.connection.keep(input);
-                return stop;
-            }
-        }
-    }
-
-    /// The same for bytes that went straight into the buffer of an unfinished message.
-    pub(super) fn receive_filled(
-        &mut self,
-        buffer: Vec<u8>,
-        fresh_from: usize,
-        queued: usize,
-        now: Millis,
-        work: &mut VecDeque<Work>,
-    ) -> Stop {
-        match self.connection.receive_filled(buffer, fresh_from) {
-            Some(Event::Text(text)) => self.server.handle_message(text, now),
-            Some(Event::Close(frame)) => return Stop::Closed(frame),
-            Some(Event::Failed(error)) => return Stop::Failed(error),
-            None | Some(Event::Binary(_) | Event::Ping(_) | Event::Pong) => {}
-        }
-        self.after_message(queued, now, work).unwrap_or(Stop::Dry)
-    }
-
-    /// Takes what the server wants done; says whether reading must pause.
-    fn after_message(
-        &mut self,
-        queued: usize,
-        now: Millis,
-        work: &mut VecDeque<Work>,
-    ) -> Option<Stop> {
-        let has_called = self.take_outputs(now, work);
-        if has_called {
-            Some(Stop::Called)
-        } else if queued + self.connection.queued() > QUEUE_HIGH_BYTES {
-            Some(Stop::Crowded)
-        } else {
-            None
-        }
->>>>>>> house
     }
 
     /// Moves the server's outputs on; true when a call or a cancellation waits in `work`.

@@ -29,6 +29,8 @@ pub(super) struct Session {
     pub(super) connection: Connection,
     /// From the moment the 101 is written.
     pub(super) keepalive: Option<KeepAlive>,
+    /// A notification was held back because the client leaves too much unread.
+    pub(super) is_behind: bool,
     pub(super) speaker: Speaker,
 }
 
@@ -56,7 +58,7 @@ pub enum Work {
         /// The call, which must not be answered.
         call: CallId,
     },
-    /// Notifications may flow from now on.
+    /// Notifications may flow from now on, or flow again: tell what holds now.
     GateOpened,
     /// A verb of the command line asks.
     Control {
@@ -84,7 +86,7 @@ pub(super) enum Stop {
 
 impl Session {
     pub(super) fn new(connection: Connection, speaker: Speaker) -> Session {
-        Session { connection, keepalive: None, speaker }
+        Session { connection, keepalive: None, is_behind: false, speaker }
     }
 
     /// Runs the messages in `input`, one at a time, until there is a reason to stop. An unparsed

@@ -98,7 +98,7 @@ fn faults_of_a_client_are_no_errors_of_ours_and_name_the_rule() {
     let mut bridge = home.start(&["--log", "debug"]);
     let mut wrong = bridge.upgrade();
     wrong.socket.get_mut().write_all(&[0x83, 0x80, 0, 0, 0, 0]).unwrap();
-    bridge.expect_log("client_1 left: Client error: Reserved opcode 0x3");
+    bridge.expect_log("client_1: Client error: Reserved opcode 0x3");
     let mut lost = bridge.upgrade();
     lost.socket.get_mut().write_all(&[0x81]).unwrap();
     drop(lost);

@@ -7,11 +7,8 @@
 #![expect(clippy::disallowed_methods, reason = "deadlines and helper threads of the test itself")]
 
 mod attach;
-<<<<<<< HEAD
-mod control;
-=======
 mod bounds;
->>>>>>> house
+mod control;
 mod doors;
 mod harness;
 mod leaving;

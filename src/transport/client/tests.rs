@@ -2,6 +2,7 @@ use super::*;
 use crate::mcp::door::{Door, Options};
 use crate::proto::ws::keepalive::Ticker;
 use crate::stdx::Millis;
+use crate::transport::token::Token;
 
 const INTERVAL_MS: Millis = 1_000;
 
@@ -24,7 +25,13 @@ fn rules() -> Rules {
         held_calls_max: 1,
     });
     Rules {
-        policy: DoorPolicy::new(None, "127.0.0.1".parse().unwrap(), &[], Vec::new()),
+        policy: DoorPolicy::new(
+            None,
+            Token::from_random([7; 16]),
+            "127.0.0.1".parse().unwrap(),
+            &[],
+            Vec::new(),
+        ),
         door,
         websocket: connection::Options::default(),
         interval_ms: INTERVAL_MS,
