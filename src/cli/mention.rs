@@ -32,7 +32,7 @@ pub fn command() -> Command {
         .default_value("30")
         .hide_default_value(true)
         .value_parser(parse_wait)
-        .help("wait so long for an agent if none is attached, 0 = not at all [30]");
+        .help("how long to wait for an agent if none is attached [30]");
     let place = Arg::new("place")
         .value_name("FILE[:L1[-L2]]")
         .required(true)
@@ -88,9 +88,7 @@ fn params(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Value, (u8, Strin
     match lines {
         None => Ok(json!({"filePath": path})),
         Some(_) if path.is_dir() => Err(failed(format!("{} is a folder", quote(&file)))),
-        Some((first, last)) => {
-            Ok(json!({"filePath": path, "lineStart": first, "lineEnd": last}))
-        }
+        Some((first, last)) => Ok(json!({"filePath": path, "lineStart": first, "lineEnd": last})),
     }
 }
 
