@@ -86,7 +86,7 @@ pub enum StartError {
     /// This one runs already.
     Running,
     /// Another process serves the workspace; what it says of itself, if it can be read.
-    Served(Option<BridgeRecord>),
+    Served(Option<Box<BridgeRecord>>),
     /// No port.
     Listen(ListenError),
     /// The lock file cannot be written: nobody would find us.
@@ -151,6 +151,11 @@ impl<K: Kernel> Bridge<K> {
             pid: reactor.kernel().pid(),
             port,
             workspace: options.workspaces[0].physical.clone(),
+            more_workspaces: options.workspaces[1..]
+                .iter()
+                .map(|one| one.physical.clone())
+                .collect(),
+            bind: options.bind,
             version: VERSION.to_owned(),
             started_at_ms,
             control_token: control_token.reveal().to_owned(),

@@ -10,7 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
 use crate::bridge::{Bridge, StartError, Status};
+use crate::config::flag::{self, FLAGS, Flag, Kind};
 use crate::config::options::{Credential, ServeOptions, Surroundings};
 use crate::config::source::{Env, Setting};
 use crate::config::state::BridgeRecord;
@@ -21,8 +24,53 @@ use super::{EXIT_USAGE, complain, logger, tell};
 /// Exit code when another bridge serves the workspace.
 const EXIT_SERVED: u8 = 3;
 
+/// What it takes, for clap.
+pub fn command() -> Command {
+    Command::new("serve").args(arguments()).override_help(help())
+}
+
+/// Its flags; `footbridge` without a subcommand takes them too.
+pub(super) fn arguments() -> impl Iterator<Item = Arg> {
+    FLAGS.iter().map(|flag| {
+        let arg = Arg::new(flag.name).long(flag.name).help(flag.help);
+        match flag.kind {
+            Kind::Switch => arg.action(ArgAction::SetTrue),
+            Kind::One(value) => arg
+                .value_name(value)
+                .action(ArgAction::Set)
+                .allow_negative_numbers(true)
+                .value_parser(value_parser!(OsString)),
+            Kind::Many(value, _) => arg
+                .value_name(value)
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(OsString)),
+        }
+    })
+}
+
+/// The flags that were given.
+pub(super) fn settings(matches: &ArgMatches) -> BTreeMap<&'static str, Setting> {
+    let setting = |flag: &Flag| match flag.kind {
+        Kind::Switch => matches.get_flag(flag.name).then_some(Setting::Switch(true)),
+        Kind::One(_) | Kind::Many(..) => {
+            let values = matches.get_many::<OsString>(flag.name)?;
+            Some(Setting::Values(values.cloned().collect()))
+        }
+    };
+    FLAGS.iter().filter_map(|flag| Some((flag.name, setting(flag)?))).collect()
+}
+
+/// Its help: a screen at most.
+fn help() -> String {
+    let lines = flag::help_lines();
+    format!(
+        "Usage: footbridge [serve] [FLAGS]      runs the bridge until Ctrl-C\n\n{lines}\n\
+         Each flag is also FOOTBRIDGE_<FLAG> in the environment, and a key of the file.\n"
+    )
+}
+
 /// Runs the bridge until it ends.
-pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
+pub fn run(matches: &ArgMatches, env: Env<'_>) -> ExitCode {
     let current_folder = match current_folder(env) {
         Ok(folder) => folder,
         Err(error) => {
@@ -36,7 +84,7 @@ pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
         read_file: &|path| std::fs::read(path),
         physical_folder: &physical_folder,
     };
-    let options = match ServeOptions::resolve(flags, &around) {
+    let options = match ServeOptions::resolve(settings(matches), &around) {
         Ok(options) => options,
         Err(error) => {
             complain(&error.to_string());
@@ -107,7 +155,7 @@ fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
 }
 
 /// Another bridge runs here: no second one, since Claude Code connects to neither of two.
-fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
+fn is_served(record: Option<Box<BridgeRecord>>, is_joining: bool) -> ExitCode {
     tell(&format!("footbridge: {}\n", StartError::Served(record)));
     match is_joining {
         true => ExitCode::SUCCESS,
@@ -138,7 +186,7 @@ fn physical_folder(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Windows canonicalises to `\\?\C:\…`, which no client compares equal to `C:\…`.
-fn plain(path: PathBuf) -> PathBuf {
+pub(super) fn plain(path: PathBuf) -> PathBuf {
     let is_drive = |rest: &str| rest.as_bytes().get(1) == Some(&b':');
     let rest = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
     match rest.filter(|rest| cfg!(windows) && is_drive(rest)) {

@@ -14,3 +14,4 @@ mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
+mod verbs;

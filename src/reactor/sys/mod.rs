@@ -186,6 +186,12 @@ pub trait Kernel {
     fn is_alive(&mut self, pid: u32) -> bool;
 }
 
+/// Whether a process holds the file, as [`Kernel::hold`] does. A file that is not there, or that we
+/// may not read, counts as held by nobody. While it looks, for microseconds, nobody can take hold.
+pub fn is_held(path: &Path) -> bool {
+    platform::is_held(path)
+}
+
 /// Whether accepting failed for want of descriptors or memory, ours or the system's.
 pub(super) fn is_out_of_resources(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::OutOfMemory

@@ -237,6 +237,14 @@ pub(super) fn hold(path: &Path, mode: u32) -> io::Result<Option<HeldFile>> {
     }
 }
 
+/// Whether another open of the file has its lock.
+pub(super) fn is_held(path: &Path) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    let Ok(file) = File::open(path) else { return false };
+    // Our shared lock goes with the descriptor, at the end of this function.
+    flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
+}
+
 /// Whether the process lives; one we may not signal does.
 pub(super) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);

@@ -134,6 +134,13 @@ pub(super) fn hold(path: &Path, _: u32) -> io::Result<Option<HeldFile>> {
     }
 }
 
+/// Whether another handle keeps writers out.
+pub(super) fn is_held(path: &Path) -> bool {
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    let opened = OpenOptions::new().write(true).open(path);
+    opened.is_err_and(|error| error.raw_os_error() == Some(ERROR_SHARING_VIOLATION))
+}
+
 /// It cannot be told by std alone.
 pub(super) fn is_alive(_: u32) -> bool {
     true
