@@ -151,7 +151,10 @@ impl<K: Kernel> Bridge<K> {
             pid: reactor.kernel().pid(),
             port,
             workspace: options.workspaces[0].physical.clone(),
-            more_workspaces: options.workspaces[1..].iter().map(|one| one.physical.clone()).collect(),
+            more_workspaces: options.workspaces[1..]
+                .iter()
+                .map(|one| one.physical.clone())
+                .collect(),
             bind: options.bind,
             version: VERSION.to_owned(),
             started_at_ms,

@@ -85,9 +85,7 @@ fn call(client: &mut RpcClient, tool: &str, arguments: &Value) -> Result<Value, 
         "capabilities": {},
         "clientInfo": {"name": "footbridge call", "version": VERSION},
     });
-    client
-        .request_within("initialize", &greeting, GREETING)
-        .map_err(|error| error.to_string())?;
+    client.request_within("initialize", &greeting, GREETING).map_err(|error| error.to_string())?;
     let params = json!({"name": tool, "arguments": arguments});
     client.request_within("tools/call", &params, CALL).map_err(|error| match error {
         RpcError::Refused { message, .. } => {

@@ -88,9 +88,7 @@ fn params(text: &str, exists: &dyn Fn(&str) -> bool) -> Result<Value, (u8, Strin
     match lines {
         None => Ok(json!({"filePath": path})),
         Some(_) if path.is_dir() => Err(failed(format!("{} is a folder", quote(&file)))),
-        Some((first, last)) => {
-            Ok(json!({"filePath": path, "lineStart": first, "lineEnd": last}))
-        }
+        Some((first, last)) => Ok(json!({"filePath": path, "lineStart": first, "lineEnd": last})),
     }
 }
 

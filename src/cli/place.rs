@@ -191,10 +191,9 @@ pub fn end_of(start: Position, text: &str) -> Position {
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     match lines.len() {
         1 => Position { line: start.line, character: start.character.saturating_add(count(units)) },
-        more => Position {
-            line: start.line.saturating_add(count(more - 1)),
-            character: count(units),
-        },
+        more => {
+            Position { line: start.line.saturating_add(count(more - 1)), character: count(units) }
+        }
     }
 }
 
@@ -251,7 +250,11 @@ impl fmt::Display for PlaceError {
                 write!(out, "lines and columns count from 1, not 0 as in {}", quote(text))
             }
             PlaceError::NoLine { line, lines } => {
-                write!(out, "the file has {}, so no line {line}", super::count(u64::try_from(*lines).unwrap_or(u64::MAX), "line"))
+                write!(
+                    out,
+                    "the file has {}, so no line {line}",
+                    super::count(u64::try_from(*lines).unwrap_or(u64::MAX), "line")
+                )
             }
             PlaceError::NoColumn { line, column, last } => {
                 write!(out, "line {line} ends at column {last}, so there is no column {column}")

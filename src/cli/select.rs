@@ -140,7 +140,11 @@ fn read(file: &str) -> Result<String, String> {
         return Err(format!("{} is no file", quote(file)));
     }
     if about.len() > FILE_BYTES_MAX {
-        return Err(format!("{} has {} MiB: give the text with --text -", quote(file), about.len() >> 20));
+        return Err(format!(
+            "{} has {} MiB: give the text with --text -",
+            quote(file),
+            about.len() >> 20
+        ));
     }
     let bytes = std::fs::read(file).map_err(told)?;
     String::from_utf8(bytes).map_err(|_| format!("{} is not UTF-8", quote(file)))

@@ -14,9 +14,10 @@ use super::{complain, count, port_argument, say};
 pub fn command() -> Command {
     let json = json_argument();
     let port = port_argument().help("only the bridge with that port");
-    Command::new("status").arg(json).arg(port).after_help(
-        "Exit codes: 0 every bridge answered, 1 one did not, or none runs, 2 usage",
-    )
+    Command::new("status")
+        .arg(json)
+        .arg(port)
+        .after_help("Exit codes: 0 every bridge answered, 1 one did not, or none runs, 2 usage")
 }
 
 /// `--json`, for programs.
@@ -38,12 +39,14 @@ pub fn run(matches: &ArgMatches, env: Env<'_>) -> ExitCode {
         bridges.iter().map(|bridge| (bridge, ask(bridge))).collect();
     let is_well = !answers.is_empty() && answers.iter().all(|(_, answer)| answer.is_ok());
     if matches.get_flag("json") {
-        let all: Vec<Value> = answers.into_iter().map(|(bridge, answer)| in_json(bridge, answer)).collect();
+        let all: Vec<Value> =
+            answers.into_iter().map(|(bridge, answer)| in_json(bridge, answer)).collect();
         say(&format!("{:#}\n", Value::Array(all)));
     } else if answers.is_empty() {
         complain("no bridge runs: start one with footbridge in a project's folder");
     } else {
-        let texts: Vec<String> = answers.iter().map(|(bridge, answer)| in_words(bridge, answer)).collect();
+        let texts: Vec<String> =
+            answers.iter().map(|(bridge, answer)| in_words(bridge, answer)).collect();
         say(&texts.join("\n"));
     }
     if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -73,7 +76,8 @@ fn in_words(bridge: &Running, answer: &Result<Value, ControlError>) -> String {
             return format!("port {port}  {workspace}\n  process {pid} does not answer: {error}\n");
         }
     };
-    let folders: Vec<&str> = array(&status["workspaces"]).iter().filter_map(Value::as_str).collect();
+    let folders: Vec<&str> =
+        array(&status["workspaces"]).iter().filter_map(Value::as_str).collect();
     let mut text = format!("port {}  {}\n", record.port, folders.join(", "));
     text += &format!(
         "  {} {}, process {}, up {}\n",

@@ -129,7 +129,11 @@ fn the_folder_of_a_path_is_physical_and_its_name_stays() {
         ("link/..", ""),
     ] {
         let expected = root.join(expected);
-        assert_eq!(absolute(&path(given)).map(|p| p.components().collect()), Ok(expected), "{given}");
+        assert_eq!(
+            absolute(&path(given)).map(|p| p.components().collect()),
+            Ok(expected),
+            "{given}"
+        );
     }
     assert!(absolute(&path("none/file")).is_err());
 }
