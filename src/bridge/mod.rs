@@ -86,7 +86,7 @@ pub enum StartError {
     /// This one runs already.
     Running,
     /// Another process serves the workspace; what it says of itself, if it can be read.
-    Served(Option<BridgeRecord>),
+    Served(Option<Box<BridgeRecord>>),
     /// No port.
     Listen(ListenError),
     /// The lock file cannot be written: nobody would find us.
@@ -180,7 +180,7 @@ impl<K: Kernel> Bridge<K> {
     /// Runs until it is told to stop.
     ///
     /// # Errors
-    /// When the bridge does not run, or the poll fails.
+    /// When the bridge does not run, or the poll fails; after a failed poll a further call goes on.
     pub fn run(&mut self) -> io::Result<()> {
         let Some(Running { reactor, house, .. }) = &mut self.running else {
             return Err(io::Error::other(NotRunning.to_string()));
@@ -201,6 +201,11 @@ impl<K: Kernel> Bridge<K> {
         running.house.presence.withdraw(running.reactor.kernel());
         log::info!("stopped");
         Ok(())
+    }
+
+    /// The system below, while it runs: a simulation moves its peers and its time there.
+    pub fn kernel(&mut self) -> Option<&mut K> {
+        self.running.as_mut().map(|running| running.reactor.kernel())
     }
 
     /// Where it is to be found, while it runs.

@@ -21,7 +21,7 @@ pub fn command() -> Command {
         .trailing_var_arg(true)
         .allow_hyphen_values(true)
         .value_parser(value_parser!(OsString))
-        .help("passed on as they are; -- before them keeps --port and --help for claude");
+        .help("passed on as they are; -- before them keeps --help for claude");
     Command::new("claude")
         .arg(args)
         .arg(port_argument())

@@ -18,9 +18,12 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 /// A shell, by how it sets a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shell {
+    /// sh, bash, zsh and their like.
     Posix,
+    /// fish.
     Fish,
-    PowerShell,
+    /// PowerShell.
+    Power,
 }
 
 /// What it takes, for clap.
@@ -41,7 +44,7 @@ pub fn command() -> Command {
 pub fn run(matches: &ArgMatches, env: Env<'_>) -> ExitCode {
     let shell = match matches.get_one::<String>("shell").map(String::as_str) {
         Some("fish") => Shell::Fish,
-        Some("powershell") => Shell::PowerShell,
+        Some("powershell") => Shell::Power,
         Some(_) => Shell::Posix,
         None => usual_shell(env),
     };
@@ -75,17 +78,16 @@ pub(super) fn agent_environment(port: u16, env: Env<'_>) -> [(&'static str, OsSt
 /// The list with the names of this machine in it; `*` has them already.
 fn with_loopback(mut list: OsString) -> OsString {
     let text = list.to_string_lossy().into_owned();
-    let mut is_empty = text.trim().trim_end_matches(',').is_empty();
-    if is_empty {
+    // An empty list, or one that ends in a comma, needs no other.
+    let mut comma = if text.trim_end().ends_with(',') { "" } else { "," };
+    if text.trim().trim_end_matches(',').is_empty() {
         list.clear();
+        comma = "";
     }
-    let ends_open = text.trim_end().ends_with(',');
-    for (index, name) in LOOPBACK.iter().filter(|name| !has_entry(&text, name)).enumerate() {
-        if !is_empty && !(index == 0 && ends_open) {
-            list.push(",");
-        }
+    for name in LOOPBACK.iter().filter(|name| !has_entry(&text, name)) {
+        list.push(comma);
         list.push(name);
-        is_empty = false;
+        comma = ",";
     }
     list
 }
@@ -113,8 +115,8 @@ fn usual_shell(env: Env<'_>) -> Shell {
     let name = std::path::Path::new(&shell).file_stem().and_then(OsStr::to_str);
     match name {
         Some("fish") => Shell::Fish,
-        Some("pwsh" | "powershell") => Shell::PowerShell,
-        None if cfg!(windows) => Shell::PowerShell,
+        Some("pwsh" | "powershell") => Shell::Power,
+        None if cfg!(windows) => Shell::Power,
         Some(_) | None => Shell::Posix,
     }
 }
@@ -127,7 +129,7 @@ fn line(shell: Shell, name: &str, value: &str) -> String {
             let value = value.replace('\\', r"\\").replace('\'', r"\'");
             format!("set -gx {name} '{value}'\n")
         }
-        Shell::PowerShell => format!("$env:{name} = '{}'\n", value.replace('\'', "''")),
+        Shell::Power => format!("$env:{name} = '{}'\n", value.replace('\'', "''")),
     }
 }
 
@@ -199,7 +201,7 @@ mod tests {
         for (shell, expected) in [
             (Shell::Posix, "export A='it'\\''s \\ $x'\n"),
             (Shell::Fish, "set -gx A 'it\\'s \\\\ $x'\n"),
-            (Shell::PowerShell, "$env:A = 'it''s \\ $x'\n"),
+            (Shell::Power, "$env:A = 'it''s \\ $x'\n"),
         ] {
             assert_eq!(line(shell, "A", "it's \\ $x"), expected);
         }
@@ -210,7 +212,7 @@ mod tests {
         for (shell, expected) in [
             ("/bin/bash", Shell::Posix),
             ("/usr/bin/fish", Shell::Fish),
-            ("/opt/pwsh", Shell::PowerShell),
+            ("/opt/pwsh", Shell::Power),
             ("zsh", Shell::Posix),
         ] {
             assert_eq!(usual_shell(&|_| Some(OsString::from(shell))), expected, "{shell}");

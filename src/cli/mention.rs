@@ -32,7 +32,7 @@ pub fn command() -> Command {
         .default_value("30")
         .hide_default_value(true)
         .value_parser(parse_wait)
-        .help("wait so long for an agent if none is attached, 0 = not at all [30]");
+        .help("how long to wait for an agent if none is attached [30]");
     let place = Arg::new("place")
         .value_name("FILE[:L1[-L2]]")
         .required(true)

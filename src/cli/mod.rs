@@ -28,6 +28,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, value_parser};
 
+use crate::config::nearest;
 use crate::config::source::{Env, quote};
 use crate::transport::door::VERSION;
 
@@ -199,7 +200,7 @@ fn port_argument() -> Arg {
         .long("port")
         .value_name("PORT")
         .value_parser(value_parser!(u16).range(1..))
-        .help("speak to the bridge with that port [the one that serves this folder]")
+        .help("the bridge with that port [the one for this folder]")
 }
 
 /// The bridge that is meant; `None` when there is none, after a complaint.
@@ -266,7 +267,8 @@ fn complain_of_arguments(error: &clap::Error, args: &[OsString]) -> ExitCode {
 /// One line for clap's several, and where to read on.
 fn complaint(error: &clap::Error, args: &[OsString]) -> String {
     let given = args.get(1).and_then(|arg| arg.to_str());
-    let name = SUBCOMMANDS.iter().map(|row| row.name).find(|name| Some(*name) == given);
+    let rows = SUBCOMMANDS.iter().chain(&HIDDEN);
+    let name = rows.map(|row| row.name).find(|name| Some(*name) == given);
     let page = match (name, error.kind()) {
         (Some(name), _) => format!("{name} "),
         (None, ErrorKind::InvalidSubcommand) => String::new(),
@@ -278,21 +280,25 @@ fn complaint(error: &clap::Error, args: &[OsString]) -> String {
 fn what_is_wrong(error: &clap::Error) -> String {
     let is_said = |text: &String| !text.is_empty() && text != "\"\"";
     let context = |kind| error.get(kind).map(context_text).filter(is_said);
-    let meant =
-        |kind| context(kind).map_or(String::new(), |text| format!(", did you mean {text}?"));
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
     match error.kind() {
         ErrorKind::UnknownArgument => {
-            format!("unknown argument {argument}{}", meant(ContextKind::SuggestedArg))
+            let meant = context(ContextKind::SuggestedArg);
+            let meant = meant.map_or(String::new(), |text| format!(", did you mean {text}?"));
+            format!("unknown argument {argument}{meant}")
         }
         ErrorKind::InvalidSubcommand => {
             let name = context(ContextKind::InvalidSubcommand).unwrap_or_default();
-            format!("unknown command {name}{}", meant(ContextKind::SuggestedSubcommand))
+            let known = SUBCOMMANDS.iter().map(|row| row.name);
+            format!("unknown command {name}{}", nearest::hint(&name, known))
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             match (context(ContextKind::InvalidValue), context(ContextKind::ValidValue)) {
                 (None, _) => format!("{argument} needs a value"),
-                (Some(value), None) => format!("{argument} cannot be {value}"),
+                (Some(value), None) => {
+                    let why = std::error::Error::source(error).map(|why| format!(": {why}"));
+                    format!("{argument} cannot be {value}{}", why.unwrap_or_default())
+                }
                 (Some(value), Some(valid)) => format!("{argument} is {valid}, not {value}"),
             }
         }
@@ -304,7 +310,12 @@ fn what_is_wrong(error: &clap::Error) -> String {
         ErrorKind::ArgumentConflict if argument.is_empty() => {
             "flags stand after the command".to_owned()
         }
-        ErrorKind::ArgumentConflict => format!("{argument} can be given only once"),
+        ErrorKind::ArgumentConflict => match context(ContextKind::PriorArg) {
+            Some(prior) if prior != argument => {
+                format!("{argument} and {prior} exclude each other")
+            }
+            Some(_) | None => format!("{argument} can be given only once"),
+        },
         _ => {
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();

@@ -25,7 +25,7 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 pub fn command() -> Command {
     let place = Arg::new("place")
         .value_name("FILE:L:C[-L:C]")
-        .help("from and to, lines and columns from 1; the last column is not included");
+        .help("from and to, counted from 1; the last column is excluded");
     let clear = Arg::new("clear")
         .long("clear")
         .action(ArgAction::SetTrue)
@@ -44,7 +44,7 @@ pub fn command() -> Command {
         .hide_possible_values(true)
         .default_value("characters")
         .hide_default_value(true)
-        .help("what a column counts: characters, bytes or utf16 [characters]");
+        .help("what columns count: characters, bytes or utf16 [characters]");
     Command::new("select")
         .args([place, clear, text, columns, port_argument()])
         .group(ArgGroup::new("what").args(["place", "clear"]).required(true))

@@ -155,7 +155,7 @@ fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
 }
 
 /// Another bridge runs here: no second one, since Claude Code connects to neither of two.
-fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
+fn is_served(record: Option<Box<BridgeRecord>>, is_joining: bool) -> ExitCode {
     tell(&format!("footbridge: {}\n", StartError::Served(record)));
     match is_joining {
         true => ExitCode::SUCCESS,

@@ -63,6 +63,50 @@ fn a_wrong_argument_gets_one_line_with_what_to_do() {
 }
 
 #[test]
+fn a_verb_says_what_it_lacks() {
+    let check = |line: &str, expected: &str| {
+        let verb = line.split(' ').next().unwrap_or_default();
+        check_refused(line, &format!("{expected} (see footbridge {verb} --help)"));
+    };
+    check("mention", "\"<FILE[:L1[-L2]]>\" is missing");
+    check("mention a b", "unknown argument \"b\"");
+    check("mention --wiat 1 a", "unknown argument \"--wiat\", did you mean \"--wait\"?");
+    check("mention --wait x a", "\"--wait\" cannot be \"x\": a number from 0 to 86400");
+    check("status --port 0", "\"--port\" cannot be \"0\": 0 is not in 1..=65535");
+    check("status --port x", "\"--port\" cannot be \"x\": invalid digit found in string");
+    check("select", "\"<FILE:L:C[-L:C]|--clear>\" is missing");
+    check("select --clear a:1:1", "\"--clear\" and \"[FILE:L:C[-L:C]]\" exclude each other");
+    check(
+        "select a:1:1 --columns x",
+        "\"--columns\" is \"characters\" or \"bytes\" or \"utf16\", not \"x\"",
+    );
+    check("select --text -", "\"<FILE:L:C[-L:C]|--clear>\" is missing");
+    check("select a:1:1 --text x", "\"--text\" is \"-\", not \"x\"");
+    check("call", "\"<TOOL>\" is missing");
+    check("completions tcsh", "\"<SHELL>\" is \"bash\" or \"fish\" or \"zsh\", not \"tcsh\"");
+}
+
+#[test]
+fn every_help_fits_a_screen_and_tells_its_exit_codes() {
+    for row in SUBCOMMANDS.iter().chain(&HIDDEN) {
+        let help =
+            parse(&format!("{} --help", row.name)).expect_err("help is asked for").to_string();
+        assert!(help.lines().count() <= 24, "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 84), "{help}");
+        let is_ours = !["serve", "review", "doctor"].contains(&row.name);
+        assert!(!is_ours || (help.contains("Exit codes: ") && help.contains(row.help)), "{help}");
+    }
+}
+
+#[test]
+fn the_readme_table_has_a_row_a_command() {
+    let table = markdown_table();
+    assert_eq!(table.lines().count(), SUBCOMMANDS.len() + 2);
+    assert!(table.contains("| `footbridge mention FILE[:L1[-L2]]` | put "), "{table}");
+    assert!(!table.contains("completions"), "{table}");
+}
+
+#[test]
 fn help_fits_a_screen_and_names_every_flag() {
     for (line, names_flags) in [("--help", false), ("serve --help", true)] {
         let help = parse(line).expect_err("help is asked for").to_string();

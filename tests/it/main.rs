@@ -9,8 +9,11 @@
 mod attach;
 mod bounds;
 mod control;
+#[cfg(unix)]
+mod doctor;
 mod doors;
 mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
+mod verbs;
