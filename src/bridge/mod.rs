@@ -105,7 +105,7 @@ pub enum StartError {
     },
     /// No randomness for a token.
     Random(io::Error),
-    /// The loop cannot be made.
+    /// The loop cannot be made, or its poll failed.
     Loop(io::Error),
 }
 
@@ -329,7 +329,9 @@ impl fmt::Display for StartError {
                 record.pid
             ),
             StartError::Served(None) => out.write_str("a bridge serves this workspace already"),
-            StartError::Listen(error) => write!(out, "{error}"),
+            StartError::Listen(error) => {
+                write!(out, "{error}: give another --port, or another --bind")
+            }
             StartError::Lock { path, error } => write!(
                 out,
                 "cannot write the lock file at {}: {error}; without it nobody finds the bridge \
@@ -343,7 +345,7 @@ impl fmt::Display for StartError {
                 path.display()
             ),
             StartError::Random(error) => write!(out, "the system gives no randomness: {error}"),
-            StartError::Loop(error) => write!(out, "the event loop cannot be made: {error}"),
+            StartError::Loop(error) => write!(out, "the event loop failed: {error}"),
         }
     }
 }

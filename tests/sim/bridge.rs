@@ -80,6 +80,26 @@ fn a_session_from_the_lock_file_to_the_close() {
 }
 
 #[test]
+fn what_a_client_held_goes_with_it() {
+    let mut site = Site::start(&options());
+    // Together far more than may wait at once.
+    for _ in 0..20 {
+        let mut guest = Guest::initialized(&mut site);
+        for id in 1..=32 {
+            guest.call(&mut site, id, "openDiff", diff(&id.to_string()));
+        }
+        guest.call(&mut site, 33, "getWorkspaceFolders", json!({}));
+        site.settle();
+        guest.read(&mut site, usize::MAX);
+        assert!(guest.texts(33).is_some());
+        assert_eq!((1..=32).find(|&id| guest.texts(id).is_some()), None, "all are held");
+        guest.finish(&mut site);
+        site.settle();
+    }
+    assert_eq!(site.kernel().open_objects(), 1, "the listener alone");
+}
+
+#[test]
 fn a_second_start_and_a_second_stop_are_refused() {
     let mut site = Site::start(&options());
     let again = site.bridge.start(SimKernel::new(1), &options()).unwrap_err();
