@@ -9,6 +9,8 @@
 mod attach;
 mod bounds;
 mod control;
+#[cfg(unix)]
+mod doctor;
 mod doors;
 mod harness;
 mod leaving;

@@ -72,7 +72,15 @@ pub(super) fn answers(facts: &Facts) -> Finding {
             format!("the bridge on port {} does not answer: {why}", bridge.port),
             format!("end process {} and start footbridge again", bridge.pid),
         ),
+        Answer::Full => full(),
     }
+}
+
+fn full() -> Finding {
+    Finding::fault(
+        "the bridge has as many connections as it may have",
+        "end an agent, or start the bridge with a higher --max-connections",
+    )
 }
 
 /// It is of this version.
@@ -181,10 +189,7 @@ pub(super) fn door(facts: &Facts) -> Finding {
             "the bridge does not take the token its lock file names",
             "the file was changed: start the bridge again",
         ),
-        Door::Refused(503) => Finding::fault(
-            "the bridge has as many connections as it may have",
-            "end an agent, or start the bridge with a higher --max-connections",
-        ),
+        Door::Refused(503) => full(),
         Door::Refused(status) => Finding::fault(
             format!("the bridge turns agents away with HTTP {status}"),
             "see why in its log, with --log debug",
