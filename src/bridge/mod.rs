@@ -86,7 +86,7 @@ pub enum StartError {
     /// This one runs already.
     Running,
     /// Another process serves the workspace; what it says of itself, if it can be read.
-    Served(Option<BridgeRecord>),
+    Served(Option<Box<BridgeRecord>>),
     /// No port.
     Listen(ListenError),
     /// The lock file cannot be written: nobody would find us.
@@ -105,7 +105,7 @@ pub enum StartError {
     },
     /// No randomness for a token.
     Random(io::Error),
-    /// The loop cannot be made.
+    /// The loop cannot be made, or its poll failed.
     Loop(io::Error),
 }
 
@@ -151,6 +151,11 @@ impl<K: Kernel> Bridge<K> {
             pid: reactor.kernel().pid(),
             port,
             workspace: options.workspaces[0].physical.clone(),
+            more_workspaces: options.workspaces[1..]
+                .iter()
+                .map(|one| one.physical.clone())
+                .collect(),
+            bind: options.bind,
             version: VERSION.to_owned(),
             started_at_ms,
             control_token: control_token.reveal().to_owned(),
@@ -173,7 +178,7 @@ impl<K: Kernel> Bridge<K> {
     /// Runs until it is told to stop.
     ///
     /// # Errors
-    /// When the bridge does not run, or the poll fails.
+    /// When the bridge does not run, or the poll fails; after a failed poll a further call goes on.
     pub fn run(&mut self) -> io::Result<()> {
         let Some(Running { reactor, house, .. }) = &mut self.running else {
             return Err(io::Error::other(NotRunning.to_string()));
@@ -194,6 +199,11 @@ impl<K: Kernel> Bridge<K> {
         running.house.presence.withdraw(running.reactor.kernel());
         log::info!("stopped");
         Ok(())
+    }
+
+    /// The system below, while it runs: a simulation moves its peers and its time there.
+    pub fn kernel(&mut self) -> Option<&mut K> {
+        self.running.as_mut().map(|running| running.reactor.kernel())
     }
 
     /// Where it is to be found, while it runs.
@@ -333,7 +343,9 @@ impl fmt::Display for StartError {
                 record.pid
             ),
             StartError::Served(None) => out.write_str("a bridge serves this workspace already"),
-            StartError::Listen(error) => write!(out, "{error}"),
+            StartError::Listen(error) => {
+                write!(out, "{error}: give another --port, or another --bind")
+            }
             StartError::Lock { path, error } => write!(
                 out,
                 "cannot write the lock file at {}: {error}; without it nobody finds the bridge \
@@ -347,7 +359,7 @@ impl fmt::Display for StartError {
                 path.display()
             ),
             StartError::Random(error) => write!(out, "the system gives no randomness: {error}"),
-            StartError::Loop(error) => write!(out, "the event loop cannot be made: {error}"),
+            StartError::Loop(error) => write!(out, "the event loop failed: {error}"),
         }
     }
 }

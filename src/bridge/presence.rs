@@ -75,7 +75,7 @@ impl Memory {
         let last = BridgeRecord::parse(&text);
         let held = kernel.hold(&path, FILE_MODE).map_err(failed(&path))?;
         if held.is_none() {
-            return Err(StartError::Served(last));
+            return Err(StartError::Served(last.map(Box::new)));
         }
         let port = last.map(|record| record.port);
         Ok(Memory { folder: Some(folder.to_owned()), held, port })

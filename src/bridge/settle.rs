@@ -134,7 +134,11 @@ impl House {
         let Some(entry) = self.clients.get_mut(key) else { return };
         let (id, stream) = (entry.client.id(), entry.stream);
         match output {
-            Output::Work(work) => self.work(key, work, reactor),
+            Output::Work(work) => {
+                // A call costs a hundred times what reading it does: others come next.
+                reactor.end_share(stream);
+                self.work(key, work, reactor);
+            }
             Output::AwaitWritten => {
                 entry.client.take_bytes(&mut |chunks| reactor.write_chunks(stream, chunks));
                 reactor.mark(stream, UPGRADE_MARK);

@@ -6,12 +6,16 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+
 use crate::bridge::{Bridge, StartError, Status};
-use crate::config::options::{Credential, ServeOptions, Surroundings};
+use crate::config::flag::{self, FLAGS, Flag, Kind};
+use crate::config::options::{Credential, ServeOptions, Surroundings, Workspace};
 use crate::config::source::{Env, Setting};
 use crate::config::state::BridgeRecord;
 use crate::reactor::sys::real::RealKernel;
@@ -22,8 +26,54 @@ use super::{EXIT_USAGE, complain, logger};
 /// Exit code when another bridge serves the workspace.
 const EXIT_SERVED: u8 = 3;
 
+/// What it takes, for clap.
+pub fn command() -> Command {
+    Command::new("serve").args(arguments()).override_help(help())
+}
+
+/// Its flags; `footbridge` without a subcommand takes them too.
+pub(super) fn arguments() -> impl Iterator<Item = Arg> {
+    FLAGS.iter().map(|flag| {
+        let arg = Arg::new(flag.name).long(flag.name).help(flag.help);
+        match flag.kind {
+            Kind::Switch => arg.action(ArgAction::SetTrue),
+            Kind::One(value) => arg
+                .value_name(value)
+                .action(ArgAction::Set)
+                .allow_negative_numbers(true)
+                .value_parser(value_parser!(OsString)),
+            Kind::Many(value, _) => arg
+                .value_name(value)
+                .action(ArgAction::Append)
+                .value_parser(value_parser!(OsString)),
+        }
+    })
+}
+
+/// The flags that were given.
+pub(super) fn settings(matches: &ArgMatches) -> BTreeMap<&'static str, Setting> {
+    let setting = |flag: &Flag| match flag.kind {
+        Kind::Switch => matches.get_flag(flag.name).then_some(Setting::Switch(true)),
+        Kind::One(_) | Kind::Many(..) => {
+            let values = matches.get_many::<OsString>(flag.name)?;
+            Some(Setting::Values(values.cloned().collect()))
+        }
+    };
+    FLAGS.iter().filter_map(|flag| Some((flag.name, setting(flag)?))).collect()
+}
+
+/// Its help: a screen at most.
+fn help() -> String {
+    let lines = flag::help_lines();
+    format!(
+        "Usage: footbridge [serve] [FLAGS]      runs the bridge until Ctrl-C\n\n{lines}\n\
+         Each flag is also FOOTBRIDGE_<FLAG> in the environment, and a key of the file.\n\
+         Exit codes: 0 ended in order, 1 failed, 2 usage, 3 served already (0 with --join)\n"
+    )
+}
+
 /// Runs the bridge until it ends.
-pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
+pub fn run(matches: &ArgMatches, env: Env<'_>) -> ExitCode {
     let current_folder = match current_folder(env) {
         Ok(folder) => folder,
         Err(error) => {
@@ -37,7 +87,7 @@ pub fn run(flags: BTreeMap<&'static str, Setting>, env: Env<'_>) -> ExitCode {
         read_file: &|path| std::fs::read(path),
         physical_folder: &physical_folder,
     };
-    let options = match ServeOptions::resolve(flags, &around) {
+    let options = match ServeOptions::resolve(settings(matches), &around) {
         Ok(options) => options,
         Err(error) => {
             complain(&error.to_string());
@@ -69,7 +119,8 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
         Err(StartError::Served(record)) => return is_served(record, options.is_joining),
         Err(error) => return fail(&error),
     };
-    super::say(&format!("footbridge listening on {}:{}\n", options.bind, status.port));
+    let address = SocketAddr::new(options.bind, status.port);
+    super::say(&format!("footbridge listening on {address}\n"));
     logger::tell_at_once(&how_to_connect(&status, options));
     // Whatever breaks inside, the lock file must not outlive us.
     let ended = catch_unwind(AssertUnwindSafe(|| bridge.run()));
@@ -84,15 +135,19 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
 
 /// What a person reads once the bridge runs.
 fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
-    let mut text = format!("serving {}\n", OneLine(options.workspaces[0].given.display()));
+    let serving =
+        |workspace: &Workspace| format!("serving {}\n", OneLine(workspace.given.display()));
+    let mut text: String = options.workspaces.iter().map(serving).collect();
     if let Some(path) = &options.settings_file {
         text += &format!("settings {}\n", OneLine(path.display()));
     }
+    let is_open = options.credential == Credential::Open;
     match &status.lock_path {
         Some(path) => {
             text += &format!("lock file {}\n", OneLine(path.display()));
             text += "connect: run claude --ide in that folder, or /ide in a running Claude Code\n";
         }
+        None if is_open => text += "no lock file: a client needs the port\n",
         None => text += "no lock file: a client needs the port and the token\n",
     }
     if let Some(lost) = status.lost_port {
@@ -101,14 +156,14 @@ fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
              with /ide only\n"
         );
     }
-    if options.credential != Credential::Open {
-        text += "whoever has the token gets what this door offers: it is in the lock file alone\n";
+    if !is_open {
+        text += "whoever has the token may use the bridge: footbridge token prints it\n";
     }
     text + "Ctrl-C stops it\n"
 }
 
 /// Another bridge runs here: no second one, since Claude Code connects to neither of two.
-fn is_served(record: Option<BridgeRecord>, is_joining: bool) -> ExitCode {
+fn is_served(record: Option<Box<BridgeRecord>>, is_joining: bool) -> ExitCode {
     complain(&StartError::Served(record).to_string());
     match is_joining {
         true => ExitCode::SUCCESS,
@@ -139,7 +194,7 @@ fn physical_folder(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Windows canonicalises to `\\?\C:\…`, which no client compares equal to `C:\…`.
-fn plain(path: PathBuf) -> PathBuf {
+pub(super) fn plain(path: PathBuf) -> PathBuf {
     let is_drive = |rest: &str| rest.as_bytes().get(1) == Some(&b':');
     let rest = path.to_str().and_then(|text| text.strip_prefix(r"\\?\"));
     match rest.filter(|rest| cfg!(windows) && is_drive(rest)) {

@@ -4,6 +4,7 @@
 //! the next one, and tells the verbs of the command line where the bridge runs. Its name is a hash:
 //! paths can be longer than file names. Whoever owns the disk reads and writes.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,12 @@ pub struct BridgeRecord {
     pub port: u16,
     /// The physical path of its first folder.
     pub workspace: PathBuf,
+    /// The physical paths of its other folders.
+    #[serde(default)]
+    pub more_workspaces: Vec<PathBuf>,
+    /// The address it listens on, which may be any of this machine (`0.0.0.0`, `::`).
+    #[serde(default = "loopback")]
+    pub bind: IpAddr,
     /// Its version.
     pub version: String,
     /// Wall clock, milliseconds since 1970.
@@ -69,8 +76,12 @@ impl BridgeRecord {
     /// The text of [`BRIDGE_FILE`]. Characters of the path that are no Unicode are replaced: the
     /// path is for people, the folder's name for finding.
     pub fn render(&self) -> String {
-        let workspace = PathBuf::from(self.workspace.to_string_lossy().into_owned());
-        let record = BridgeRecord { workspace, ..self.clone() };
+        let spelled = |path: &PathBuf| PathBuf::from(path.to_string_lossy().into_owned());
+        let record = BridgeRecord {
+            workspace: spelled(&self.workspace),
+            more_workspaces: self.more_workspaces.iter().map(spelled).collect(),
+            ..self.clone()
+        };
         let mut text = serde_json::to_string(&record).expect("strings and numbers become JSON");
         text.push('\n');
         text
@@ -80,6 +91,10 @@ impl BridgeRecord {
     pub fn parse(text: &[u8]) -> Option<BridgeRecord> {
         serde_json::from_slice(text).ok()
     }
+}
+
+fn loopback() -> IpAddr {
+    IpAddr::V4(Ipv4Addr::LOCALHOST)
 }
 
 #[cfg(test)]
@@ -120,18 +135,27 @@ mod tests {
             pid: 7,
             port: 40_123,
             workspace: PathBuf::from("/w/project"),
+            more_workspaces: vec![PathBuf::from("/w/other")],
+            bind: IpAddr::from([127, 0, 0, 1]),
             version: "0.1.0".to_owned(),
             started_at_ms: 1_760_000_000_000,
             control_token: "0123456789abcdef0123456789abcdef".to_owned(),
         };
         assert_eq!(
             record.render(),
-            "{\"pid\":7,\"port\":40123,\"workspace\":\"/w/project\",\"version\":\"0.1.0\",\
+            "{\"pid\":7,\"port\":40123,\"workspace\":\"/w/project\",\
+             \"moreWorkspaces\":[\"/w/other\"],\"bind\":\"127.0.0.1\",\"version\":\"0.1.0\",\
              \"startedAt\":1760000000000,\
              \"controlToken\":\"0123456789abcdef0123456789abcdef\"}\n"
         );
-        let older = record.render().replace("controlToken", "somethingElse");
-        let without = BridgeRecord { control_token: String::new(), ..record.clone() };
+        let older = ["controlToken", "moreWorkspaces", "bind"]
+            .iter()
+            .fold(record.render(), |text, key| text.replace(key, "else"));
+        let without = BridgeRecord {
+            control_token: String::new(),
+            more_workspaces: Vec::new(),
+            ..record.clone()
+        };
         assert_eq!(BridgeRecord::parse(older.as_bytes()), Some(without));
         assert_eq!(BridgeRecord::parse(record.render().as_bytes()), Some(record));
         let token = Token::from_random([7; 16]);

@@ -171,6 +171,16 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
         }
     }
 
+    /// Ends the stream's share of this turn: what is left is read in the next one. For owners whose
+    /// work on a few bytes takes far longer than reading them.
+    pub fn end_share(&mut self, stream: StreamId) {
+        if let Some((key, reads_left)) = &mut self.reading
+            && *key == stream.0
+        {
+            *reads_left = 0;
+        }
+    }
+
     /// Has `Drained` told once fewer than `queue_low_bytes` are queued, even if the queue never was
     /// above the high mark.
     pub fn await_drained(&mut self, stream: StreamId) {

@@ -567,6 +567,8 @@ impl Client {
             State::Upgrading { mut session, .. } => self.bytes.append(session.connection.output()),
             State::Head { .. } | State::Leaving(_) | State::Gone => {}
         }
+        // What it sends is dropped from now on, not held back.
+        self.is_paused = false;
         self.forget_work();
         self.outputs.push_back(Output::Finish);
     }

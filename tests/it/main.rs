@@ -9,9 +9,12 @@
 mod attach;
 mod bounds;
 mod control;
+#[cfg(unix)]
+mod doctor;
 mod doors;
 mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
 mod surroundings;
+mod verbs;

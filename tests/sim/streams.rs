@@ -438,8 +438,15 @@ fn out_of_descriptors_waiting_connections_are_shed() {
 
 #[test]
 fn a_read_takes_its_share_and_the_rest_waits_for_the_next_turn() {
+    check_shares(false, &[[8; 12].as_slice(), &[4]].concat());
+    check_shares(true, &[1; 100]);
+}
+
+/// How many of a hundred reads each turn holds.
+#[track_caller]
+fn check_shares(ends_share: bool, expected: &[usize]) {
     let mut stage = Stage::<Simulated>::new();
-    let (_, peer) = stage.connected();
+    let (stream, peer) = stage.connected();
     stage.send(peer, &[b'x'; 1600]);
     // Sixteen bytes a read: a short read would mean that nothing is left, so let it look full.
     stage.reactor.kernel().faults.read_bytes_max = 16;
@@ -450,12 +457,15 @@ fn a_read_takes_its_share_and_the_rest_waits_for_the_next_turn() {
         Event::Data { bytes, .. } => {
             assert_eq!(bytes.len(), 16);
             reads += 1;
+            if ends_share {
+                stage.reactor.end_share(stream);
+            }
         }
         Event::Phase { .. } => counts.push(std::mem::take(&mut reads)),
         Event::End { .. } => stage.reactor.stop(),
         other => panic!("{other:?}"),
     });
-    assert_eq!(counts, [[8; 12].as_slice(), &[4]].concat());
+    assert_eq!(counts, expected);
     assert!(stage.reactor.kernel().polls.iter().rev().take(12).all(|&poll| poll == Some(0)));
 }
 

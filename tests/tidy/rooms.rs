@@ -44,7 +44,10 @@ const ROOMS: [Room; 9] = [
     },
     Room {
         words: &["std::process::Command", "process::Command"],
-        homes: &[("src/reactor/", "children are started and reaped by the loop")],
+        homes: &[
+            ("src/reactor/", "children are started and reaped by the loop"),
+            ("src/cli/claude.rs", "becomes another program; no loop runs"),
+        ],
         advice: "ask for Effect::Spawn",
     },
     Room {

@@ -167,7 +167,7 @@ fn is_key(key: &str) -> bool {
 }
 
 /// Sec-WebSocket-Accept of a key, RFC 6455 §4.2.2 item 5.4.
-fn accept_of(key: &str) -> String {
+pub fn accept_of(key: &str) -> String {
     let mut hash = Sha1::new();
     hash.update(key.as_bytes());
     hash.update(ACCEPT_SUFFIX.as_bytes());

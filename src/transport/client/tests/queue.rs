@@ -81,6 +81,7 @@ fn what_is_kept_goes_with_its_client() {
     let queued = play.queue.len();
     assert_eq!(play.take_log(), "pause");
     play.stop();
+    assert!(!play.client.is_paused(), "nobody waits for its queue any more");
     assert_eq!(play.queue.len(), queued + 2 + 2 + "Server shutting down".len());
     play.is_flowing = true;
     play.settle();
