@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
 
 use footbridge::effect::{Command, FileError};
+use footbridge::reactor::sys::is_held;
 use footbridge::reactor::sys::real::RealKernel;
 use footbridge::reactor::{Event, Exit, Kernel, Signal};
 
@@ -158,6 +159,30 @@ fn a_held_file_is_held_by_one_at_a_time() {
 }
 
 #[test]
+fn whoever_only_looks_keeps_nobody_from_taking_hold() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("held");
+    let mut kernel = RealKernel::new().unwrap();
+    drop(kernel.hold(&path, 0o600).unwrap());
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                is_held(&path);
+            }
+        });
+        let taken = (0..300).filter(|_| kernel.hold(&path, 0o600).unwrap().is_some()).count();
+        is_over.store(true, Ordering::Relaxed);
+        assert_eq!(taken, 300);
+    });
+    let held = kernel.hold(&path, 0o600).unwrap();
+    assert!(is_held(&path));
+    drop(held);
+    assert!(!is_held(&path));
+}
+
+#[test]
 fn the_process_itself_is_alive_and_knows_its_limit() {
     let mut kernel = RealKernel::new().unwrap();
     let pid = kernel.pid();
@@ -175,10 +200,11 @@ fn a_signal_becomes_an_event() {
     use rustix::process::{Signal as Number, getpid, kill_process};
     let mut stage = Stage::<Real>::new();
     stage.reactor.watch_signals(Name("signals")).unwrap();
-    kill_process(getpid(), Number::HUP).unwrap();
+    // SIGHUP may be ignored here, as `nohup` has it.
+    kill_process(getpid(), Number::TERM).unwrap();
     stage.run(|stage, event| match event {
         Event::Signal { signal, .. } => {
-            assert_eq!(signal, Signal::HangUp);
+            assert_eq!(signal, Signal::Terminate);
             stage.reactor.stop();
         }
         other => panic!("{other:?}"),

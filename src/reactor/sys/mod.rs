@@ -188,7 +188,7 @@ pub trait Kernel {
 }
 
 /// Whether a process holds the file, as [`Kernel::hold`] does. A file that is not there, or that we
-/// may not read, counts as held by nobody. While it looks, for microseconds, nobody can take hold.
+/// may not read, counts as held by nobody. Looking is no hindrance to whoever takes hold meanwhile.
 pub fn is_held(path: &Path) -> bool {
     platform::is_held(path)
 }

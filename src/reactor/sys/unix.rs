@@ -237,16 +237,34 @@ impl super::Held for Flocked {
 
 /// Opens or creates the file and takes its lock; `None` when another process has it.
 pub(super) fn hold(path: &Path, mode: u32) -> io::Result<Option<HeldFile>> {
+    use rustix::event::poll;
     use rustix::fs::{FlockOperation, flock};
+    let unless_interrupted = |errno| if errno == Errno::INTR { Ok(0) } else { Err(errno) };
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(mode);
     let file = options.open(path)?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(HeldFile::new(Flocked(file)))),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(errno) => Err(errno.into()),
+    for _ in 0..LOOKERS_MAX {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(HeldFile::new(Flocked(file)))),
+            Err(Errno::WOULDBLOCK) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        // Someone who only looks shares; whoever holds does not.
+        if flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK) {
+            return Ok(None);
+        }
+        flock(&file, FlockOperation::Unlock)?;
+        poll(&mut [], Some(&A_MOMENT)).or_else(unless_interrupted)?;
     }
+    Ok(None)
 }
+
+/// How often taking a lock is tried anew because of someone who looks whether it is held: they are
+/// done in microseconds, if their process gets to run.
+const LOOKERS_MAX: u32 = 200;
+
+/// Between two tries: a millisecond.
+const A_MOMENT: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 /// Whether another open of the file has its lock.
 pub(super) fn is_held(path: &Path) -> bool {
