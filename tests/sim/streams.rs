@@ -439,7 +439,7 @@ fn out_of_descriptors_waiting_connections_are_shed() {
 #[test]
 fn a_read_takes_its_share_and_the_rest_waits_for_the_next_turn() {
     check_shares(false, &[[8; 12].as_slice(), &[4]].concat());
-    check_shares(true, &[1; 100]);
+    check_shares(true, &[[1; 100].as_slice(), &[0]].concat());
 }
 
 /// How many of a hundred reads each turn holds.
