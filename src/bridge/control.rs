@@ -124,7 +124,7 @@ impl House {
         }
         for key in self.clients.keys() {
             if let Some(entry) = self.clients.get_mut(key)
-                && entry.client.tell_diffs_changed()
+                && entry.client.tell_diffs_changed(entry.queued)
             {
                 self.mark_dirty(key);
             }

@@ -180,17 +180,23 @@ impl House {
             }
             Work::Cancel { call } => self.tools.cancel(call),
             Work::Control { ticket, request } => self.control(key, ticket, request, reactor),
-            Work::GateOpened => {
-                if let (Some(selection), Some(entry)) =
-                    (self.editor.selection_notification(), self.clients.get_mut(key))
-                {
-                    let (queued, now) = (entry.queued, reactor.now());
-                    entry.client.notify("selection_changed", &selection, queued, now);
-                }
-                self.deliver_mentions(key, reactor);
-            }
+            Work::GateOpened => self.tell_what_holds(key, reactor),
         }
         self.settle_tools(reactor);
+    }
+
+    /// Tells a client that hears again what it may have missed.
+    fn tell_what_holds<K: Kernel>(&mut self, key: Key, reactor: &mut Reactor<K, Owner>) {
+        let Some(entry) = self.clients.get_mut(key) else { return };
+        if !entry.client.is_agent() {
+            entry.client.tell_diffs_changed(entry.queued);
+            return;
+        }
+        if let Some(selection) = self.editor.selection_notification() {
+            let (queued, now) = (entry.queued, reactor.now());
+            entry.client.notify("selection_changed", &selection, queued, now);
+        }
+        self.deliver_mentions(key, reactor);
     }
 
     /// Runs what the tools ask for until they wait for somebody else.

@@ -174,17 +174,21 @@ impl Client {
         self.with_control(|control| control.answer(ticket, answer));
     }
 
-    /// Tells a verb that asked for diffs that they are others now.
-    /// Says whether it is one of those.
-    pub fn tell_diffs_changed(&mut self) -> bool {
-        let mut is_watching = false;
-        self.with_control(|control| {
-            is_watching = control.is_watching;
-            if is_watching {
-                control.tell_diffs_changed();
-            }
-        });
-        is_watching
+    /// Tells a verb that asked for diffs that they are others now. One that leaves too much unread
+    /// is told once it has caught up ([`Work::GateOpened`]). Says whether it is one of those.
+    pub fn tell_diffs_changed(&mut self, queued: usize) -> bool {
+        let State::Connected(session) = &mut self.state else { return false };
+        let Speaker::Control(control) = &mut session.speaker else { return false };
+        if !control.is_watching {
+            return false;
+        }
+        if queued + session.connection.queued() > QUEUE_LOW_BYTES {
+            session.is_behind = true;
+            return true;
+        }
+        control.tell_diffs_changed();
+        control.take_outputs(&mut session.connection, &mut self.work);
+        true
     }
 
     fn with_control(&mut self, act: impl FnOnce(&mut Control)) {

@@ -255,7 +255,7 @@ impl Play {
             Work::Call { call, tool, .. } => (call, tool),
             Work::Cancel { call } => return self.log.push(format!("cancel({})", call.serial)),
             Work::GateOpened => return self.log.push("gate".into()),
-            Work::Control { .. } => panic!("no verb speaks here"),
+            Work::Control { .. } => return self.log.push("asked".into()),
         };
         self.log.push(tool.to_owned());
         match tool {

@@ -73,6 +73,28 @@ fn late_answers_above_the_mark_hold_the_next_message_back() {
 }
 
 #[test]
+fn a_verb_that_does_not_read_is_told_once_it_has_caught_up() {
+    let mut play = Play::new();
+    let bearer = "Authorization: Bearer 0123456789abcdef\r\n\r\n";
+    let head = UPGRADE.replace("GET /", "GET /control");
+    let head = head.split_once("X-Claude").unwrap().0.to_owned() + bearer;
+    play.feed(head.as_bytes());
+    assert!(!play.client.tell_diffs_changed(0), "it did not ask");
+    play.feed(&text(r#"{"jsonrpc":"2.0","id":1,"method":"diffs"}"#));
+    assert_eq!(play.take_log(), "pause came resume asked");
+    play.is_flowing = false;
+    for _ in 0..100_000 {
+        assert!(play.client.tell_diffs_changed(play.queue.len()));
+        play.settle();
+    }
+    assert!(play.queue.len() < QUEUE_LOW_BYTES + 200, "{}", play.queue.len());
+    assert_eq!(play.take_log(), "");
+    play.is_flowing = true;
+    play.settle();
+    assert_eq!(play.take_log(), "gate");
+}
+
+#[test]
 fn what_is_kept_goes_with_its_client() {
     let mut play = Play::connected();
     play.is_flowing = false;
