@@ -174,11 +174,10 @@ fn open_commands_that_never_end_are_bounded_and_forgotten_when_they_end() {
     let home = Home::new();
     let file = home.workspace().join("a.txt");
     fs::write(&file, "text").unwrap();
-    // Each waits for the end of a pipe, which the test holds.
-    let fifo = home.path().join("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    let held = fs::OpenOptions::new().read(true).write(true).open(&fifo).unwrap();
-    let command = format!("sh -c 'read x < {}' {{file}}", fifo.display());
+    // Each goes on for as long as a file is there, which goes with the test.
+    let held = home.path().join("held");
+    fs::write(&held, "").unwrap();
+    let command = format!("sh -c 'while [ -e {} ]; do sleep 0.05; done' {{file}}", held.display());
     let bridge = home.start(&["--open-command", &command]);
     let mut claude = bridge.attach();
     let mut open = || {
@@ -192,7 +191,7 @@ fn open_commands_that_never_end_are_bounded_and_forgotten_when_they_end() {
     };
     let started = (0..100).take_while(|_| open()).count();
     assert_eq!(started, 64);
-    drop((fs::OpenOptions::new().write(true).open(&fifo).unwrap(), held));
+    fs::remove_file(&held).unwrap();
     eventually("an ended command makes room", open);
 }
 
