@@ -115,9 +115,7 @@ struct Exclusive(File);
 
 impl super::Held for Exclusive {
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.set_len(0)?;
-        self.0.rewind()?;
-        self.0.write_all(bytes)
+        super::files::overwrite(&mut self.0, bytes)
     }
 }
 
