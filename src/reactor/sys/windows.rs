@@ -3,7 +3,7 @@
 //! Readiness is re-armed by `WouldBlock` alone there, so every read goes on until it.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
