@@ -66,7 +66,8 @@ fn help() -> String {
     let lines = flag::help_lines();
     format!(
         "Usage: footbridge [serve] [FLAGS]      runs the bridge until Ctrl-C\n\n{lines}\n\
-         Each flag is also FOOTBRIDGE_<FLAG> in the environment, and a key of the file.\n"
+         Each flag is also FOOTBRIDGE_<FLAG> in the environment, and a key of the file.\n\
+         Exit codes: 0 ended in order, 1 failed, 2 usage, 3 served already (0 with --join)\n"
     )
 }
 
