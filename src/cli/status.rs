@@ -151,7 +151,7 @@ fn plain(text: &str) -> String {
 }
 
 /// The two largest units.
-fn age(milliseconds: u64) -> String {
+pub(super) fn age(milliseconds: u64) -> String {
     let seconds = milliseconds / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match (days, hours, minutes) {

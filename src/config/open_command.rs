@@ -77,7 +77,7 @@ impl fmt::Display for OpenCommandError {
 
 /// Words as a shell splits them: blanks between, `'…'` literal, `"…"` with `\"` and `\\`, a
 /// backslash before anything else. On Windows a backslash is a letter of a path.
-fn split(text: &str) -> Option<Vec<String>> {
+pub fn split(text: &str) -> Option<Vec<String>> {
     let has_escapes = cfg!(not(windows));
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -16,4 +16,5 @@ mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
+mod surroundings;
 mod verbs;

@@ -1,0 +1,95 @@
+use super::*;
+
+/// The page as `diff -u` would print it.
+#[track_caller]
+fn check(old: Option<&str>, new: &str, expected: &str) {
+    let page = compare(old, new);
+    let signed = |line: &Line| match line.kind {
+        Kind::Note => format!("# {}\n", line.text),
+        kind => format!("{}{}\n", kind.sign(), line.text),
+    };
+    let text: String = page.lines.iter().map(signed).collect();
+    assert_eq!(text, expected, "{old:?} -> {new:?}");
+    let count = |kind| page.lines.iter().filter(|line| line.kind == kind).count();
+    assert_eq!((page.added, page.removed), (count(Kind::Added), count(Kind::Removed)));
+}
+
+#[test]
+fn changes_stand_among_three_lines_around_them() {
+    let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+    check(
+        Some(old),
+        &old.replace("5\n", "five\n"),
+        "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n",
+    );
+    check(Some(old), &old.replace("1\n", ""), "@@ -1,4 +1,3 @@\n-1\n 2\n 3\n 4\n");
+    check(Some(old), &format!("{old}10\n"), "@@ -7,3 +7,4 @@\n 7\n 8\n 9\n+10\n");
+    check(Some("a\n"), "b\n", "@@ -1 +1 @@\n-a\n+b\n");
+    check(Some("a\nb\n"), "", "@@ -1,2 +0,0 @@\n-a\n-b\n");
+}
+
+#[test]
+fn changes_six_lines_apart_share_a_hunk_and_seven_do_not() {
+    let apart = |lines: usize| format!("a\n{}b\n", "x\n".repeat(lines));
+    let changed = |lines: usize| format!("A\n{}B\n", "x\n".repeat(lines));
+    let hunks = |lines| {
+        let page = compare(Some(&apart(lines)), &changed(lines));
+        page.lines.iter().filter(|line| line.kind == Kind::Hunk).count()
+    };
+    assert_eq!((hunks(6), hunks(7)), (1, 2));
+    check(
+        Some(&apart(8)),
+        &changed(8),
+        "@@ -1,4 +1,4 @@\n-a\n+A\n x\n x\n x\n@@ -7,4 +7,4 @@\n x\n x\n x\n-b\n+B\n",
+    );
+}
+
+#[test]
+fn a_new_file_is_all_additions() {
+    check(None, "a\nb\n", "@@ -0,0 +1,2 @@\n+a\n+b\n");
+    check(None, "", "# a new, empty file\n");
+    check(
+        None,
+        "\u{feff}a\r\n",
+        "# begins with a byte order mark\n# CRLF line ends\n@@ -0,0 +1 @@\n+a\n",
+    );
+    check(Some(""), "a\n", "@@ -0,0 +1 @@\n+a\n");
+}
+
+#[test]
+fn a_missing_last_line_end_is_shown_and_counts() {
+    let mark = "\\ No newline at end of file";
+    check(Some("a"), "a\n", &format!("@@ -1 +1 @@\n-a\n{mark}\n+a\n"));
+    check(Some("a\nb"), "A\nb", &format!("@@ -1,2 +1,2 @@\n-a\n+A\n b\n{mark}\n"));
+    check(None, "a", &format!("@@ -0,0 +1 @@\n+a\n{mark}\n"));
+    check(Some("a\r"), "a\r\n", &format!("# CRLF line ends\n@@ -1 +1 @@\n-a\r\n{mark}\n+a\n"));
+}
+
+#[test]
+fn line_ends_are_told_once_and_change_no_line() {
+    let change = "@@ -1,2 +1,2 @@\n-a\n+A\n b\n";
+    let crlf = "# CRLF line ends; proposed with LF, Claude Code writes CRLF again\n";
+    check(Some("a\r\nb\r\n"), "A\nb\n", &format!("{crlf}{change}"));
+    check(Some("a\r\nb\r\n"), "A\r\nb\r\n", &format!("# CRLF line ends\n{change}"));
+    check(Some("a\r\n"), "a\n", &format!("{crlf}# no line changes\n"));
+    check(Some("a\n"), "a\r\n", "# line ends change from LF to CRLF\n# no line changes\n");
+    check(Some("a\r\nb\n"), "A\nb\n", &format!("# mixed line ends; proposed with LF\n{change}"));
+    check(Some("a\nb\n"), "A\r\nb\n", &format!("# LF and CRLF line ends are mixed\n{change}"));
+    check(Some("a\n"), "a\n", "# no line changes\n");
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_line() {
+    let change = "@@ -1 +1 @@\n-a\n+b\n";
+    check(Some("\u{feff}a\n"), "\u{feff}b\n", change);
+    check(Some("\u{feff}a\n"), "b\n", &format!("# the byte order mark goes\n{change}"));
+    check(Some("a\n"), "\u{feff}b\n", &format!("# a byte order mark is put in front\n{change}"));
+}
+
+#[test]
+fn large_files_of_few_different_lines_are_compared_in_good_time() {
+    let old: String = (0..200_000).map(|n| if n % 3 == 0 { "x\n" } else { "\n" }).collect();
+    let new: String = (0..200_000).map(|n| if n % 5 == 0 { "x\n" } else { "\n" }).collect();
+    let page = compare(Some(&old), &new);
+    assert!(page.added > 0 && page.removed > 0);
+}
