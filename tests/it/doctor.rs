@@ -1,7 +1,7 @@
 //! `footbridge doctor` on machines prepared to have each fault that needs no privileges.
 
 use std::fs;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -119,9 +119,12 @@ fn listening() -> (TcpListener, u16) {
     (listener, port)
 }
 
-/// A port on which nobody listens.
-fn refusing() -> u16 {
-    listening().1
+/// A port on which nobody listens, nor can while the stream is there: its own end has it.
+fn refusing() -> (TcpStream, u16) {
+    let (listener, _) = listening();
+    let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let port = stream.local_addr().unwrap().port();
+    (stream, port)
 }
 
 /// The number of a process that is gone.
@@ -192,7 +195,8 @@ fn nothing_is_changed_on_disk_and_no_secret_is_printed() {
     ];
     let (listener, port) = listening();
     home.write_lock(port, me(), &home.work());
-    home.write_lock(refusing(), Some(gone()), "/elsewhere");
+    let (_stream, refusing) = refusing();
+    home.write_lock(refusing, Some(gone()), "/elsewhere");
     home.write_lock_text("junk.lock", "junk");
     home.write_lock_text("1.lock", "{\"authToken\":\"0123456789abcdef\"");
     for is_running in [true, false] {
@@ -373,8 +377,9 @@ fn locks_of_other_programs_are_judged_and_left_alone() {
     let home = Home::new();
     let _bridge = home.start(&[]);
     let (_listener, port) = listening();
-    let dead = home.write_lock(refusing(), Some(gone()), &home.work());
-    let refuses = home.write_lock(refusing(), None, "/elsewhere");
+    let ((_one, first), (_two, second)) = (refusing(), refusing());
+    let dead = home.write_lock(first, Some(gone()), &home.work());
+    let refuses = home.write_lock(second, None, "/elsewhere");
     let below = home.workspace().join("below");
     fs::create_dir(&below).unwrap();
     home.write_lock(port, me(), below.to_str().unwrap());
@@ -397,7 +402,7 @@ fn locks_of_other_programs_are_judged_and_left_alone() {
         .expect("json", "warning", junk.to_str().unwrap())
         .expect("readable", "warning", "3.lock");
     // One that matches and whose process lives counts, even if nobody listens.
-    let port = refusing();
+    let (_three, port) = refusing();
     home.write_lock(port, me(), &home.work());
     home.examine().expect("port", "fault", &format!("port {port}")).expect(
         "competitors",
@@ -558,7 +563,8 @@ fn variables_that_keep_claude_code_away_are_found() {
     let (_listener, other) = listening();
     home.write_lock(other, me(), "/elsewhere");
     let port = bridge.port.to_string();
-    let (stale, other) = (refusing().to_string(), other.to_string());
+    let (_stream, stale) = refusing();
+    let (stale, other) = (stale.to_string(), other.to_string());
     // Name, value, the check that objects, how, and in which words.
     for (name, value, check, severity, words) in [
         ("CLAUDE_CODE_SSE_PORT", stale.as_str(), "told-port", "warning", "where no lock is"),

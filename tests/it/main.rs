@@ -16,5 +16,6 @@ mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
+mod review;
 mod surroundings;
 mod verbs;

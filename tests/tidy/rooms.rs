@@ -65,6 +65,8 @@ const ROOMS: [Room; 9] = [
         homes: &[
             ("src/reactor/", "system calls"),
             ("src/cli/logger.rs", "a log line must not block on a full pipe"),
+            ("src/cli/review/terminal.rs", "modes of the terminal, and waiting for keys"),
+            ("src/cli/review/drive.rs", "a signal that ends us is passed on to the editor"),
         ],
         advice: "the system is reached through src/reactor/sys",
     },

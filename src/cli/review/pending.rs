@@ -191,7 +191,7 @@ mod tests {
         check("#3", Err("gone 3"));
         check("#x", Err("nothing"));
         check("", Err("nothing"));
-        check("x", Err("nothing"));
+        check("rust", Err("nothing"));
     }
 
     #[test]

@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Finding;
+use super::{Finding, NO_BRIDGE};
 use crate::cli::doctor::facts::{Access, Answer, Bridge, Door, Facts, Lock, LockFolder};
 use crate::config::source::quote;
-
-/// Found by every check that needs a bridge when there is none: the first one says so.
-const NO_BRIDGE: &str = "no bridge to look at";
 
 /// A bridge runs for this folder.
 pub(super) fn runs(facts: &Facts) -> Finding {

@@ -126,7 +126,7 @@ fn rows_move_within_the_page() {
 fn a_withdrawn_diff_goes_at_once_and_no_other_takes_its_place_unasked() {
     let mut play = Play::new(&[1, 2]);
     play.pending(&[2]);
-    assert_eq!(play.screen(), "#1 1.rs was withdrawn: answered by Claude Code");
+    assert_eq!(play.screen(), "#1 1.rs is gone, ended by Claude Code");
     play.keys("y");
     assert_eq!(
         (play.log.as_slice(), play.screen().as_str()),
@@ -158,7 +158,7 @@ fn an_answer_that_does_not_count_leaves_the_diff_and_says_why() {
     assert_eq!(play.review.notice(), "1.rs: already answered by another review");
     // The list that comes next has it no more.
     play.pending(&[]);
-    assert_eq!(play.screen(), "#1 1.rs was withdrawn: answered by Claude Code");
+    assert_eq!(play.screen(), "#1 1.rs is gone, ended by Claude Code");
 }
 
 #[test]
@@ -185,5 +185,6 @@ fn another_size_keeps_the_place_within_the_page() {
     assert_eq!(play.screen(), "1 from 3");
     play.review.resize(Size { columns: 1, rows: 1 });
     play.keys("G");
-    assert_eq!(play.screen(), "1 from 30");
+    // The hunk's head takes two rows now.
+    assert_eq!(play.screen(), "1 from 31");
 }
