@@ -35,15 +35,16 @@ impl<T: Copy> Files<T> {
         self.asked.is_empty()
     }
 
-    /// Tells the reads that ended.
-    pub(super) fn take_done(&mut self, outbox: &mut VecDeque<Event<'static, T>>) {
-        while let Some((job, result)) = self.workers.take_done() {
-            let index = self.asked.iter().position(|&(asked, _)| asked == job);
-            if let Some((_, owner)) = index.and_then(|index| self.asked.remove(index)) {
-                let result = result.unwrap_or_else(|lost| Err(FileError::Other(lost)));
-                outbox.push_back(Event::File { owner, result });
-            }
+    /// Tells one read that ended; whether there may be more. One at a time, since an owner may take
+    /// long over a large file, and others want their turn in between.
+    pub(super) fn take_done(&mut self, outbox: &mut VecDeque<Event<'static, T>>) -> bool {
+        let Some((job, result)) = self.workers.take_done() else { return false };
+        let index = self.asked.iter().position(|&(asked, _)| asked == job);
+        if let Some((_, owner)) = index.and_then(|index| self.asked.remove(index)) {
+            let result = result.unwrap_or_else(|lost| Err(FileError::Other(lost)));
+            outbox.push_back(Event::File { owner, result });
         }
+        true
     }
 }
 

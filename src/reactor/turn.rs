@@ -288,7 +288,9 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
                 None => false,
             },
             Source::Process(key) => self.processes.get(key).is_some(),
-            Source::Signals | Source::Bell => !self.serving.contains(&source),
+            Source::Signals | Source::Bell => {
+                !self.serving.contains(&source) && !self.still_ready.contains(&source)
+            }
         };
         if is_to_be_served {
             self.serving.push_back(source);
@@ -325,7 +327,9 @@ impl<K: Kernel, T: Tag> Reactor<K, T> {
                 Source::Signals => self.take_signals(),
                 Source::Bell => {
                     self.wakers.take_rung(&mut self.outbox);
-                    self.files.take_done(&mut self.outbox);
+                    if self.files.take_done(&mut self.outbox) {
+                        self.still_ready.push_back(Source::Bell);
+                    }
                 }
             }
             if let Some(event) = self.outbox.pop_front() {

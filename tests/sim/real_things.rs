@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, TcpStream};
 use footbridge::effect::{Command, FileError};
 use footbridge::reactor::sys::is_held;
 use footbridge::reactor::sys::real::RealKernel;
-use footbridge::reactor::{Event, Exit, Kernel, Signal};
+use footbridge::reactor::{Event, Exit, Kernel, Phase, Signal};
 
 use crate::world::{Name, Real, Received, Stage};
 
@@ -60,6 +60,36 @@ fn a_read_that_was_given_up_is_not_told_and_keeps_nobody_waiting() {
         other => panic!("{other:?}"),
     });
     assert_eq!(stage.log(), "kept:Ok(3145728)");
+}
+
+#[test]
+fn of_reads_that_end_together_one_is_told_a_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large");
+    fs::write(&path, vec![b'x'; 2 << 20]).unwrap();
+    let mut stage = Stage::<Real>::new();
+    for _ in 0..12 {
+        stage.reactor.read_file(Name("file"), &path, 4 << 20);
+    }
+    stage.reactor.start_phase(Phase::Check, Name("check"));
+    let (mut told, mut in_turn) = (0, 0);
+    stage.run(|stage, event| match event {
+        Event::File { .. } => {
+            told += 1;
+            in_turn += 1;
+            // As long as a look into it may take: the other reads end meanwhile.
+            let due = stage.reactor.kernel().monotonic_ms() + 10;
+            while stage.reactor.kernel().monotonic_ms() < due {}
+        }
+        Event::Phase { .. } => {
+            assert!(std::mem::take(&mut in_turn) <= 1);
+            if told == 12 {
+                stage.reactor.stop();
+            }
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told, 12);
 }
 
 #[cfg(unix)]
