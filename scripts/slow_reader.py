@@ -10,7 +10,7 @@ scenarios:
   many N SCENARIO     N copies of a scenario at once; each must end as expected
 
 examples:
-  slow_reader.py no-pong --ping-interval 1 --expect dropped --within 1.5-4
+  slow_reader.py no-pong --ping-interval 1 --expect dropped --within 2.5-5
   slow_reader.py slow 2000 --ping-interval 1 --for 10 --expect kept
   slow_reader.py many 50 reads-nothing --ping-interval 1 --expect dropped
 
@@ -503,7 +503,7 @@ def parse_arguments(arguments):
     parser.add_argument("--ping-interval", type=float, default=30.0, metavar="SECONDS",
                         help="what the bridge was started with [30]")
     parser.add_argument("--for", dest="seconds", type=float, metavar="SECONDS",
-                        help="how long to go on [5 ping intervals; 15 s for half-head]")
+                        help="how long to go on [5 ping intervals, 15 s at least]")
     parser.add_argument("--expect", choices=["kept", "dropped"], help="fail unless it ends so")
     parser.add_argument("--within", type=seconds_range, metavar="A-B",
                         help="with --expect dropped: seconds since the misbehaviour began")
@@ -533,7 +533,7 @@ def read_scenario(parser, options):
     if words:
         parser.error("unexpected: %s" % " ".join(words))
     if options.seconds is None:
-        options.seconds = 15.0 if name == "half-head" else 5 * options.ping_interval
+        options.seconds = max(15.0, 5 * options.ping_interval)
 
 
 def objection(outcome, options):

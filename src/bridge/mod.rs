@@ -105,7 +105,7 @@ pub enum StartError {
     },
     /// No randomness for a token.
     Random(io::Error),
-    /// The loop cannot be made.
+    /// The loop cannot be made, or its poll failed.
     Loop(io::Error),
 }
 
@@ -180,7 +180,7 @@ impl<K: Kernel> Bridge<K> {
     /// Runs until it is told to stop.
     ///
     /// # Errors
-    /// When the bridge does not run, or the poll fails.
+    /// When the bridge does not run, or the poll fails; after a failed poll a further call goes on.
     pub fn run(&mut self) -> io::Result<()> {
         let Some(Running { reactor, house, .. }) = &mut self.running else {
             return Err(io::Error::other(NotRunning.to_string()));
@@ -201,6 +201,11 @@ impl<K: Kernel> Bridge<K> {
         running.house.presence.withdraw(running.reactor.kernel());
         log::info!("stopped");
         Ok(())
+    }
+
+    /// The system below, while it runs: a simulation moves its peers and its time there.
+    pub fn kernel(&mut self) -> Option<&mut K> {
+        self.running.as_mut().map(|running| running.reactor.kernel())
     }
 
     /// Where it is to be found, while it runs.
@@ -324,7 +329,9 @@ impl fmt::Display for StartError {
                 record.pid
             ),
             StartError::Served(None) => out.write_str("a bridge serves this workspace already"),
-            StartError::Listen(error) => write!(out, "{error}"),
+            StartError::Listen(error) => {
+                write!(out, "{error}: give another --port, or another --bind")
+            }
             StartError::Lock { path, error } => write!(
                 out,
                 "cannot write the lock file at {}: {error}; without it nobody finds the bridge \
@@ -338,7 +345,7 @@ impl fmt::Display for StartError {
                 path.display()
             ),
             StartError::Random(error) => write!(out, "the system gives no randomness: {error}"),
-            StartError::Loop(error) => write!(out, "the event loop cannot be made: {error}"),
+            StartError::Loop(error) => write!(out, "the event loop failed: {error}"),
         }
     }
 }

@@ -1,4 +1,7 @@
 //! `footbridge claude`: becomes `claude`, with the variables that join it to the bridge.
+//!
+//! No process stays between the terminal and Claude Code, so signals and the exit code are its own.
+//! Where a process cannot become another, on Windows, it is waited for and its exit code passed on.
 
 use std::ffi::OsString;
 use std::io;

@@ -78,21 +78,35 @@ pub(super) fn agent_environment(port: u16, env: Env<'_>) -> [(&'static str, OsSt
 /// The list with the names of this machine in it; `*` has them already.
 fn with_loopback(mut list: OsString) -> OsString {
     let text = list.to_string_lossy().into_owned();
-    let has = |name: &str| {
-        text.split([',', ' ']).any(|entry| entry == "*" || entry.trim().eq_ignore_ascii_case(name))
-    };
     // An empty list, or one that ends in a comma, needs no other.
     let mut comma = if text.trim_end().ends_with(',') { "" } else { "," };
     if text.trim().trim_end_matches(',').is_empty() {
         list.clear();
         comma = "";
     }
-    for name in LOOPBACK.iter().filter(|name| !has(name)) {
+    for name in LOOPBACK.iter().filter(|name| !has_entry(&text, name)) {
         list.push(comma);
         list.push(name);
         comma = ",";
     }
     list
+}
+
+/// Whether the environment keeps connections to 127.0.0.1 away from a proxy, whichever of the two
+/// variables a program prefers.
+pub(super) fn is_loopback_direct(env: Env<'_>) -> bool {
+    let set = |name: &str| env(name).filter(|value| !value.is_empty());
+    let has = |list: Option<OsString>| {
+        let list = list.unwrap_or_default().to_string_lossy().into_owned();
+        has_entry(&list, "127.0.0.1")
+    };
+    has(set("no_proxy").or_else(|| set("NO_PROXY")))
+        && has(set("NO_PROXY").or_else(|| set("no_proxy")))
+}
+
+/// Whether a list of hosts names one; `*` names all.
+fn has_entry(list: &str, name: &str) -> bool {
+    list.split([',', ' ']).any(|entry| entry == "*" || entry.trim().eq_ignore_ascii_case(name))
 }
 
 /// Fish and PowerShell by their names; every other shell is taken for one like sh.
@@ -156,6 +170,22 @@ mod tests {
         check(&[("no_proxy", "a,")], &format!("a,{ALL}"), &format!("a,{ALL}"));
         let near = format!(".localhost,127.0.0.10,{ALL}");
         check(&[("no_proxy", ".localhost,127.0.0.10")], &near, &near);
+    }
+
+    #[test]
+    fn a_proxy_is_kept_away_by_either_variable_unless_the_other_says_otherwise() {
+        let check = |given: &[(&str, &str)], expected: bool| {
+            let env = |name: &str| {
+                given.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+            };
+            assert_eq!(is_loopback_direct(&env), expected, "{given:?}");
+        };
+        check(&[], false);
+        check(&[("no_proxy", "corp,127.0.0.1")], true);
+        check(&[("NO_PROXY", "*")], true);
+        check(&[("no_proxy", "127.0.0.1"), ("NO_PROXY", "corp")], false);
+        check(&[("no_proxy", "localhost"), ("NO_PROXY", "127.0.0.1")], false);
+        check(&[("no_proxy", "127.0.0.10")], false);
     }
 
     #[cfg(unix)]

@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::config::source::quote;
+use crate::proto::ws::close::CloseCode;
 use crate::proto::ws::connection::{Connection, Event, Input, Options, Role};
 use crate::proto::ws::handshake::accept_of;
 
@@ -232,6 +233,14 @@ impl RpcClient {
             output.consume(written, drop);
         }
         Ok(())
+    }
+}
+
+impl Drop for RpcClient {
+    /// Says goodbye, so that the peer need not take us for a crash; its answer is not awaited.
+    fn drop(&mut self) {
+        self.connection.send_close(CloseCode::NORMAL, "");
+        let _ = self.flush();
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
 use crate::bridge::{Bridge, StartError, Status};
 use crate::config::flag::{self, FLAGS, Flag, Kind};
-use crate::config::options::{Credential, ServeOptions, Surroundings};
+use crate::config::options::{Credential, ServeOptions, Surroundings, Workspace};
 use crate::config::source::{Env, Setting};
 use crate::config::state::BridgeRecord;
 use crate::reactor::sys::real::RealKernel;
@@ -116,7 +117,8 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
         Err(StartError::Served(record)) => return is_served(record, options.is_joining),
         Err(error) => return fail(&error),
     };
-    super::say(&format!("footbridge listening on {}:{}\n", options.bind, status.port));
+    let address = SocketAddr::new(options.bind, status.port);
+    super::say(&format!("footbridge listening on {address}\n"));
     tell(&how_to_connect(&status, options));
     // Whatever breaks inside, the lock file must not outlive us.
     let ended = catch_unwind(AssertUnwindSafe(|| bridge.run()));
@@ -131,15 +133,18 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
 
 /// What a person reads once the bridge runs.
 fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
-    let mut text = format!("serving {}\n", options.workspaces[0].given.display());
+    let serving = |workspace: &Workspace| format!("serving {}\n", workspace.given.display());
+    let mut text: String = options.workspaces.iter().map(serving).collect();
     if let Some(path) = &options.settings_file {
         text += &format!("settings {}\n", path.display());
     }
+    let is_open = options.credential == Credential::Open;
     match &status.lock_path {
         Some(path) => {
             text += &format!("lock file {}\n", path.display());
             text += "connect: run claude --ide in that folder, or /ide in a running Claude Code\n";
         }
+        None if is_open => text += "no lock file: a client needs the port\n",
         None => text += "no lock file: a client needs the port and the token\n",
     }
     if let Some(lost) = status.lost_port {
@@ -148,8 +153,8 @@ fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
              with /ide only\n"
         );
     }
-    if options.credential != Credential::Open {
-        text += "whoever has the token gets what this door offers: it is in the lock file alone\n";
+    if !is_open {
+        text += "whoever has the token may use the bridge: footbridge token prints it\n";
     }
     text + "Ctrl-C stops it\n"
 }

@@ -1,4 +1,8 @@
 //! `footbridge status`: the bridges of this user and who is attached, in figures of this moment.
+//!
+//! Every running bridge is asked through its control door. What it answers is printed as it is for
+//! programs, and for people as a paragraph a bridge and a line an agent. Nothing is guessed from
+//! files: a bridge that does not answer is told of as such.
 
 use std::process::ExitCode;
 

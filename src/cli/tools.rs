@@ -1,4 +1,7 @@
 //! `footbridge tools`: the catalogue, as clients of the IDE door are told it.
+//!
+//! It is read from the program itself, so no bridge need run, and a bridge of another version may
+//! have other tools.
 
 use std::process::ExitCode;
 

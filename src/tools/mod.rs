@@ -15,10 +15,10 @@ pub mod tool;
 pub mod view;
 
 mod catalogue;
+mod coroutine;
 mod diagnostics;
 mod diff;
 mod documents;
-mod inflight;
 mod open_file;
 mod result;
 mod selection;
@@ -32,7 +32,7 @@ use crate::mcp::content::{Content, Outcome, ToolResult};
 use crate::mcp::tool::Descriptor;
 use crate::stdx::Millis;
 use crate::tools::args::Args;
-use crate::tools::inflight::{Call, Step, guarded};
+use crate::tools::coroutine::{Call, Step, guarded};
 use crate::tools::tool::{Handler, Tool};
 use crate::tools::view::View;
 

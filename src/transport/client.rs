@@ -18,7 +18,7 @@ use super::control::{self, Control};
 use super::door::{self, Decision, DoorPolicy, Refusal};
 use super::ide::Agent;
 use super::leaving::{DRAIN_MS, Leaving, WINDOW_MS_DEFAULT};
-use super::session::{QUEUE_LOW_BYTES, Session, Speaker, Stop, Work};
+use super::session::{QUEUE_HIGH_BYTES, QUEUE_LOW_BYTES, Session, Speaker, Stop, Work};
 use crate::mcp::call::{CallId, ClientId};
 use crate::mcp::content::Outcome;
 use crate::mcp::{Door, Server};
@@ -226,13 +226,19 @@ impl Client {
 
     /// Goes on with messages that were kept: the call before them has started, or the queue
     /// is below the mark again. `queued` as in [`Client::handle_data`]. True if anything was done.
+    ///
+    /// Answers to calls come after their messages, so the high mark is looked at here as well.
     pub fn resume(&mut self, queued: usize, rules: &Rules, now: Millis) -> bool {
         let State::Connected(session) = &mut self.state else { return false };
-        let is_crowded = self.is_paused && queued + session.connection.queued() > QUEUE_LOW_BYTES;
-        if is_crowded {
+        let queued_all = queued + session.connection.queued();
+        if !self.is_paused && queued_all > QUEUE_HIGH_BYTES {
+            self.pause();
+            return true;
+        }
+        if self.is_paused && queued_all > QUEUE_LOW_BYTES {
             return false;
         }
-        if session.is_behind && queued + session.connection.queued() <= QUEUE_LOW_BYTES {
+        if session.is_behind && queued_all <= QUEUE_LOW_BYTES {
             session.is_behind = false;
             self.outputs.push_back(Output::Work(Work::GateOpened));
             return true;
@@ -494,12 +500,7 @@ impl Client {
         self.flush_work();
         match stop {
             Stop::Dry | Stop::Called => {}
-            Stop::Crowded => {
-                if !self.is_paused {
-                    self.is_paused = true;
-                    self.outputs.push_back(Output::PauseReads);
-                }
-            }
+            Stop::Crowded => self.pause(),
             Stop::Closed(frame) => {
                 let reason = match frame.code {
                     Some(code) => format!("sent Close code={}", code.get()),
@@ -511,6 +512,14 @@ impl Client {
                 log::debug!("{}: Client error: {error}", self.id);
                 self.leave(patient(rules, now), "broke the protocol");
             }
+        }
+    }
+
+    /// Stops reading until the client has read most of what is queued for it.
+    fn pause(&mut self) {
+        if !self.is_paused {
+            self.is_paused = true;
+            self.outputs.push_back(Output::PauseReads);
         }
     }
 
@@ -546,12 +555,17 @@ impl Client {
             State::Upgrading { mut session, .. } => self.bytes.append(session.connection.output()),
             State::Head { .. } | State::Leaving(_) | State::Gone => {}
         }
+        // What it sends is dropped from now on, not held back.
+        self.is_paused = false;
         self.forget_work();
         self.outputs.push_back(Output::Finish);
     }
 
-    /// Closes the socket at once; nothing more is sent.
+    /// Closes the socket at once; nothing more is sent. Once is enough.
     fn vanish(&mut self) {
+        if matches!(self.state, State::Gone) {
+            return;
+        }
         let state = std::mem::replace(&mut self.state, State::Gone);
         if matches!(state, State::Connected(_)) {
             self.outputs.push_back(Output::Left);

@@ -1,6 +1,6 @@
 //! A bridge under test, and clients that speak to it byte by byte or as Claude Code does.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -312,9 +312,10 @@ impl Claude {
     /// The next JSON message; pings in between are answered by the library.
     pub(crate) fn next(&mut self) -> Value {
         loop {
-            match self.socket.read().unwrap() {
-                Message::Text(text) => return serde_json::from_str(&text).unwrap(),
-                Message::Ping(_) | Message::Pong(_) => {}
+            match self.socket.read() {
+                Ok(Message::Text(text)) => return serde_json::from_str(&text).unwrap(),
+                Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::Interrupted => {}
                 other => panic!("unexpected {other:?}"),
             }
         }

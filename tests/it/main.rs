@@ -14,4 +14,5 @@ mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
+mod review;
 mod verbs;

@@ -5,20 +5,23 @@
 //! something happens again. When a poll would sleep, time jumps to the next thing on the agenda or
 //! to the end of the sleep; a sleep without end is an error, since nothing could end it.
 //!
-//! Peers are the far ends of wires. They act only when told to, now or by the agenda.
+//! Peers are the far ends of wires. They act only when told to, now or by the agenda. A loop that is
+//! owned by what is under test is taken back by a halt: its next poll that would sleep fails.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use footbridge::effect::{Command, FileError};
-use footbridge::reactor::sys::{Bell, Held, LongRead, Object, Ready, Token};
+use footbridge::reactor::sys::{Bell, LongRead, Object, Ready, Token};
 use footbridge::reactor::{Exit, HeldFile, Kernel, Signal};
 use footbridge::stdx::Millis;
+
+use crate::disk::Disk;
 
 /// The far end of a wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +44,10 @@ pub(crate) enum Act {
     Finish(Peer),
     Exit(Object, Exit),
     Signal(Signal),
+    /// The machine sleeps that long, in the middle of a poll, on a clock that goes on.
+    Sleep(Millis),
+    /// See [`SimKernel::halt_when_idle`].
+    Halt,
 }
 
 /// What goes wrong, or goes slowly.
@@ -66,6 +73,9 @@ pub(crate) struct SimKernel {
     /// Programs started so far.
     pub(crate) started: Vec<Command>,
     now: Millis,
+    /// When the last poll began, and how many before it began at the same time.
+    polled_at: Millis,
+    polls_of_now: u32,
     random: u64,
     things: Vec<Option<Thing>>,
     wires: Vec<Wire>,
@@ -76,9 +86,11 @@ pub(crate) struct SimKernel {
     signals_token: Option<Token>,
     signals: Vec<Signal>,
     has_spare: bool,
-    files: BTreeMap<PathBuf, Vec<u8>>,
-    folders: Vec<PathBuf>,
-    held: BTreeMap<PathBuf, Arc<AtomicBool>>,
+    disk: Disk,
+    /// The next poll that would sleep fails.
+    is_halting: bool,
+    /// The poll under way returns although nothing is ready, as a real one may.
+    is_woken: bool,
 }
 
 enum Thing {
@@ -94,6 +106,8 @@ struct Wire {
     to_peer: Pipe,
     /// The stream's object, once accepted and until closed.
     object: Option<Object>,
+    /// The stream was closed; its last bytes may still be on the wire.
+    is_closed: bool,
     is_reset: bool,
     /// The stream learnt of the reset.
     is_reset_told: bool,
@@ -110,11 +124,19 @@ struct Pipe {
 /// Bytes each direction of a wire holds.
 pub(crate) const PIPE_BYTES: usize = 1 << 20;
 
+/// Polls within one millisecond; far more than any scenario needs.
+const POLLS_OF_NOW_MAX: u32 = 100_000;
+
 /// What an unusual descriptor shortage is called on Linux and macOS.
 const EMFILE: i32 = 24;
 
 impl SimKernel {
     pub(crate) fn new(seed: u64) -> SimKernel {
+        SimKernel::on(Disk::default(), seed)
+    }
+
+    /// A kernel over a disk that others have written to, or will.
+    pub(crate) fn on(disk: Disk, seed: u64) -> SimKernel {
         SimKernel {
             faults: Faults {
                 out_of_descriptors: false,
@@ -127,6 +149,8 @@ impl SimKernel {
             writes: 0,
             started: Vec::new(),
             now: 1000,
+            polled_at: 0,
+            polls_of_now: 0,
             random: seed,
             things: Vec::new(),
             wires: Vec::new(),
@@ -137,10 +161,15 @@ impl SimKernel {
             signals_token: None,
             signals: Vec::new(),
             has_spare: true,
-            files: BTreeMap::new(),
-            folders: Vec::new(),
-            held: BTreeMap::new(),
+            disk,
+            is_halting: false,
+            is_woken: false,
         }
+    }
+
+    /// Has the next poll that would sleep fail with [`is_halt`], once.
+    pub(crate) fn halt_when_idle(&mut self) {
+        self.is_halting = true;
     }
 
     /// Time passes without the loop turning.
@@ -160,7 +189,13 @@ impl SimKernel {
     }
 
     pub(crate) fn put_file(&mut self, path: &str, bytes: &[u8]) {
-        self.files.insert(path.into(), bytes.to_vec());
+        self.disk.put(path, bytes);
+    }
+
+    /// Whether the other end of the peer's wire is open; also while it waits to be accepted.
+    pub(crate) fn is_open(&self, peer: Peer) -> bool {
+        let wire = &self.wires[peer.0];
+        !wire.is_reset && !wire.is_closed
     }
 
     /// A peer connects; `None` when nobody listens there.
@@ -177,6 +212,7 @@ impl SimKernel {
             to_stream: Pipe::new(),
             to_peer: Pipe::new(),
             object: None,
+            is_closed: false,
             is_reset: false,
             is_reset_told: false,
         });
@@ -273,6 +309,8 @@ impl SimKernel {
             Act::Finish(peer) => self.finish(peer),
             Act::Exit(object, exit) => self.end_process(object, exit),
             Act::Signal(signal) => self.raise(signal),
+            Act::Sleep(ms) => self.now += ms,
+            Act::Halt => (self.is_halting, self.is_woken) = (true, true),
         }
     }
 
@@ -365,6 +403,13 @@ impl Wire {
     }
 }
 
+const HALT: &str = "the simulation halts";
+
+/// Whether a poll failed because the simulation wants the loop back.
+pub(crate) fn is_halt(error: &io::Error) -> bool {
+    error.to_string() == HALT
+}
+
 fn readable(token: Token) -> Ready {
     Ready { token, is_readable: true, is_writable: false, is_read_closed: false }
 }
@@ -402,6 +447,9 @@ impl Kernel for SimKernel {
 
     fn poll(&mut self, timeout_ms: Option<Millis>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.polls.push(timeout_ms);
+        self.polls_of_now = if self.polled_at == self.now { self.polls_of_now + 1 } else { 0 };
+        self.polled_at = self.now;
+        assert!(self.polls_of_now < POLLS_OF_NOW_MAX, "the loop turns and turns");
         if self.faults.interrupts > 0 {
             self.faults.interrupts -= 1;
             self.now += self.faults.interrupt_after_ms;
@@ -411,8 +459,12 @@ impl Kernel for SimKernel {
         loop {
             self.catch_up();
             self.collect(ready);
-            if !ready.is_empty() || wake.is_some_and(|wake| wake <= self.now) {
+            let is_woken = std::mem::take(&mut self.is_woken);
+            if is_woken || !ready.is_empty() || wake.is_some_and(|wake| wake <= self.now) {
                 return Ok(());
+            }
+            if std::mem::take(&mut self.is_halting) {
+                return Err(io::Error::other(HALT));
             }
             let next_act = self.agenda.first_key_value().map(|(&(due, _), _)| due);
             match [wake, next_act].into_iter().flatten().min() {
@@ -444,6 +496,7 @@ impl Kernel for SimKernel {
             Thing::Stream { wire, .. } => {
                 let wire = &mut self.wires[wire];
                 wire.object = None;
+                wire.is_closed = true;
                 // Bytes that came and were not read make the system answer with a reset, which
                 // also destroys what was sent before.
                 if wire.to_stream.bytes.is_empty() {
@@ -530,10 +583,13 @@ impl Kernel for SimKernel {
             wire.to_peer.is_awaited = true;
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let bytes = slices.iter().flat_map(|slice| slice.iter().copied()).take(room);
-        let before = wire.to_peer.bytes.len();
-        wire.to_peer.bytes.extend(bytes);
-        Ok(wire.to_peer.bytes.len() - before)
+        let mut left = room;
+        for slice in slices {
+            let part = &slice[..slice.len().min(left)];
+            wire.to_peer.bytes.extend(part);
+            left -= part.len();
+        }
+        Ok(room - left)
     }
 
     fn shutdown_write(&mut self, stream: Object) -> io::Result<()> {
@@ -576,64 +632,39 @@ impl Kernel for SimKernel {
     }
 
     fn read_file(&mut self, path: &Path, bytes_max: u64) -> Result<Vec<u8>, FileError> {
-        if self.folders.iter().any(|folder| folder == path) {
-            return Err(FileError::IsFolder);
-        }
-        let bytes = self.files.get(path).ok_or(FileError::NotFound)?;
-        match bytes.len() as u64 {
-            bytes if bytes > bytes_max => Err(FileError::TooBig { bytes }),
-            _ => Ok(bytes.clone()),
-        }
+        self.disk.read(path, bytes_max)
     }
 
     fn read_long_file(&mut self, path: &Path, bytes_max: u64) -> LongRead {
         LongRead::Done(self.read_file(path, bytes_max))
     }
 
-    fn create_new(&mut self, path: &Path, _: u32, bytes: &[u8]) -> io::Result<()> {
-        if self.files.contains_key(path) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        self.files.insert(path.into(), bytes.to_vec());
-        Ok(())
+    fn create_new(&mut self, path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()> {
+        self.disk.create_new(path, mode, bytes)
     }
 
     fn hard_link(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        let bytes = self.files.get(from).cloned().ok_or(io::ErrorKind::NotFound)?;
-        self.create_new(to, 0, &bytes)
+        self.disk.hard_link(from, to)
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
-        let bytes = self.files.remove(from).ok_or(io::ErrorKind::NotFound)?;
-        self.files.insert(to.into(), bytes);
-        Ok(())
+        self.disk.rename(from, to)
     }
 
     fn remove_file(&mut self, path: &Path) -> io::Result<()> {
-        self.files.remove(path).map(drop).ok_or(io::ErrorKind::NotFound.into())
+        self.disk.remove_file(path)
     }
 
-    fn create_dir_all(&mut self, path: &Path, _: u32) -> io::Result<()> {
-        self.folders.extend(path.ancestors().map(PathBuf::from));
-        Ok(())
+    fn create_dir_all(&mut self, path: &Path, mode: u32) -> io::Result<()> {
+        self.disk.create_dir_all(path, mode)
     }
 
     fn read_dir(&mut self, path: &Path) -> io::Result<Vec<String>> {
-        if !self.folders.iter().any(|folder| folder == path) {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let inside = self.files.keys().filter(|file| file.parent() == Some(path));
-        let name = |file: &PathBuf| Some(file.file_name()?.to_str()?.to_owned());
-        Ok(inside.filter_map(name).collect())
+        self.disk.read_dir(path)
     }
 
-    fn hold(&mut self, path: &Path, _: u32) -> io::Result<Option<HeldFile>> {
-        let is_held = self.held.entry(path.into()).or_default().clone();
-        if is_held.swap(true, Ordering::AcqRel) {
-            return Ok(None);
-        }
-        self.files.entry(path.into()).or_default();
-        Ok(Some(HeldFile::new(SimHeld { is_held })))
+    fn hold(&mut self, path: &Path, mode: u32) -> io::Result<Option<HeldFile>> {
+        self.disk.hold(path, mode)
     }
 
     fn connect_probe(&mut self, address: SocketAddr, _: Duration) -> bool {
@@ -645,22 +676,5 @@ impl Kernel for SimKernel {
 
     fn is_alive(&mut self, pid: u32) -> bool {
         pid == self.pid()
-    }
-}
-
-/// A held file; what is written into it is not kept, since its holder has no way to the files.
-struct SimHeld {
-    is_held: Arc<AtomicBool>,
-}
-
-impl Held for SimHeld {
-    fn replace(&mut self, _: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Drop for SimHeld {
-    fn drop(&mut self) {
-        self.is_held.store(false, Ordering::Release);
     }
 }

@@ -1,4 +1,5 @@
-//! The reactor over two kernels: the real one and a simulated one.
+//! The reactor over two kernels, the real one and a simulated one, and the whole bridge over the
+//! simulated one.
 //!
 //! A scenario is written once, over a [`world::World`], and runs on both where both can show it.
 //! What needs a virtual clock, a full buffer of known size or a fault runs on the simulated one
@@ -7,6 +8,8 @@
 // Scenarios are tests in all but the attribute, which stands on what the macro makes of them.
 #![allow(clippy::unwrap_used)]
 
+mod bridge;
+mod disk;
 mod kernel;
 mod loop_clock;
 mod order;

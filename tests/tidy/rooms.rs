@@ -47,6 +47,7 @@ const ROOMS: [Room; 9] = [
         homes: &[
             ("src/reactor/", "children are started and reaped by the loop"),
             ("src/cli/claude.rs", "becomes another program; no loop runs"),
+            ("src/cli/review/drive.rs", "an editor has the terminal until it ends"),
         ],
         advice: "ask for Effect::Spawn",
     },
@@ -65,6 +66,8 @@ const ROOMS: [Room; 9] = [
         homes: &[
             ("src/reactor/", "system calls"),
             ("src/cli/logger.rs", "a log line must not block on a full pipe"),
+            ("src/cli/review/terminal.rs", "modes of the terminal, and waiting for keys"),
+            ("src/cli/review/drive.rs", "a signal that ends us is passed on to the editor"),
         ],
         advice: "the system is reached through src/reactor/sys",
     },

@@ -228,7 +228,7 @@ mod tests {
         check_editor("", "", Ok(&["vi", "/t/a b"]));
         check_editor("", "nano -w", Ok(&["nano", "-w", "/t/a b"]));
         check_editor("'my editor' --wait", "nano", Ok(&["my editor", "--wait", "/t/a b"]));
-        check_editor("vi 'x", "", Err("VISUAL is no command line: \"vi 'x\""));
+        check_editor("vi \\", "", Err("VISUAL is no command line: \"vi \\\\\""));
         check_editor("", " ", Err("EDITOR is no command line: \" \""));
     }
 }

@@ -109,7 +109,7 @@ impl Review {
             Screen::Diff(shown) if self.diff(shown.id).is_none() => {
                 let (id, title) = (shown.id, shown.page.title.clone());
                 assert!(before.iter().any(|diff| diff.id == id));
-                self.screen = Screen::Gone(format!("#{id} {title} was withdrawn"));
+                self.screen = Screen::Gone(format!("#{id} {title} is gone"));
                 self.is_helping = false;
                 self.outputs.push_back(Output::Explain(id));
             }
@@ -122,7 +122,7 @@ impl Review {
         if let Screen::Gone(line) = &mut self.screen
             && line.starts_with(&format!("#{id} "))
         {
-            *line = line.replace(" was withdrawn", &format!(" was withdrawn: answered by {by}"));
+            *line = format!("{line}, ended by {by}");
         }
     }
 
@@ -289,6 +289,7 @@ impl Review {
 
     /// Asks for the oldest diff that was not skipped.
     fn advance(&mut self) {
+        self.outputs.retain(|output| !matches!(output, Output::Open(_)));
         let next = self.pending.iter().find(|diff| !self.skipped.contains(&diff.id));
         if let Some(next) = next {
             self.outputs.push_back(Output::Open(next.id));

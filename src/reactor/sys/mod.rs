@@ -8,6 +8,7 @@
 //! The files of this folder are the only ones that may contain unsafe code.
 
 use std::fmt;
+use std::fs::Metadata;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -190,6 +191,37 @@ pub trait Kernel {
 /// may not read, counts as held by nobody. While it looks, for microseconds, nobody can take hold.
 pub fn is_held(path: &Path) -> bool {
     platform::is_held(path)
+}
+
+/// What a signal that does nothing tells of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Liveness {
+    /// It lives, and we may signal it; also where it cannot be told.
+    Alive,
+    /// There is no such process.
+    Gone,
+    /// It lives, and belongs to another user.
+    Forbidden,
+}
+
+/// Whether a process of this id lives, and is one we may signal.
+pub fn liveness(pid: u32) -> Liveness {
+    platform::liveness(pid)
+}
+
+/// The user this process acts as; `None` where users have no numbers.
+pub fn user() -> Option<u32> {
+    platform::user()
+}
+
+/// Whether we may make files in the folder.
+pub fn is_folder_writable(path: &Path) -> bool {
+    platform::is_folder_writable(path)
+}
+
+/// Number of the owner, and the permission bits; `None` where there is no such thing.
+pub fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
+    platform::owner_and_mode(metadata)
 }
 
 /// Whether accepting failed for want of descriptors or memory, ours or the system's.

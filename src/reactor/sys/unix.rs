@@ -5,10 +5,10 @@
 
 #![allow(unsafe_code)]
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook_mio::v1_0::Signals;
 
-use super::{Exit, HeldFile, Signal};
+use super::{Exit, HeldFile, Liveness, Signal};
 use crate::effect::Command;
 
 /// An edge comes for every arrival, so a short read needs no second one to make sure.
@@ -247,6 +247,29 @@ pub(super) fn is_held(path: &Path) -> bool {
 
 /// Whether the process lives; one we may not signal does.
 pub(super) fn is_alive(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
+    liveness(pid) != Liveness::Gone
+}
+
+pub(super) fn liveness(pid: u32) -> Liveness {
+    let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) else {
+        return Liveness::Gone;
+    };
+    match rustix::process::test_kill_process(pid) {
+        Ok(()) => Liveness::Alive,
+        Err(Errno::SRCH) => Liveness::Gone,
+        Err(_) => Liveness::Forbidden,
+    }
+}
+
+pub(super) fn user() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
+}
+
+pub(super) fn is_folder_writable(path: &Path) -> bool {
+    use rustix::fs::Access;
+    rustix::fs::access(path, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+pub(super) fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
+    Some((metadata.uid(), metadata.mode() & 0o7777))
 }

@@ -2,7 +2,7 @@
 //!
 //! Readiness is re-armed by `WouldBlock` alone there, so every read goes on until it.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::path::Path;
 use mio::Registry;
 use mio::net::TcpStream;
 
-use super::{Exit, HeldFile, Signal};
+use super::{Exit, HeldFile, Liveness, Signal};
 use crate::effect::Command;
 
 pub(super) const SHORT_READ_DRAINS: bool = false;
@@ -144,4 +144,22 @@ pub(super) fn is_held(path: &Path) -> bool {
 /// It cannot be told by std alone.
 pub(super) fn is_alive(_: u32) -> bool {
     true
+}
+
+/// It cannot be told by std alone.
+pub(super) fn liveness(_: u32) -> Liveness {
+    Liveness::Alive
+}
+
+pub(super) fn user() -> Option<u32> {
+    None
+}
+
+/// It cannot be told by std alone.
+pub(super) fn is_folder_writable(path: &Path) -> bool {
+    path.is_dir()
+}
+
+pub(super) fn owner_and_mode(_: &Metadata) -> Option<(u32, u32)> {
+    None
 }

@@ -10,8 +10,40 @@ fn check(old: Option<&str>, new: &str, expected: &str) {
     };
     let text: String = page.lines.iter().map(signed).collect();
     assert_eq!(text, expected, "{old:?} -> {new:?}");
+    let plain = |text: &str| text.replace("\r\n", "\n").replace('\u{feff}', "");
+    assert_eq!(applied(&plain(old.unwrap_or_default()), &page), plain(new));
     let count = |kind| page.lines.iter().filter(|line| line.kind == kind).count();
     assert_eq!((page.added, page.removed), (count(Kind::Added), count(Kind::Removed)));
+}
+
+/// The new text, made from the old one and the page as `patch` would.
+fn applied(old: &str, page: &Difference) -> String {
+    let mut old_lines = old.split_inclusive('\n');
+    let (mut new, mut at) = (String::new(), 0);
+    for (index, line) in page.lines.iter().enumerate() {
+        let is_open = page.lines.get(index + 1).is_some_and(|next| next.kind == Kind::NoNewline);
+        let text = format!("{}{}", line.text, if is_open { "" } else { "\n" });
+        match line.kind {
+            Kind::Note | Kind::NoNewline => {}
+            Kind::Hunk => {
+                let (start, len) = line.text[4..].split_once([',', ' ']).unwrap_or_default();
+                let is_empty = len.starts_with("0 ");
+                let start: usize = start.parse().expect("a line number");
+                let start = start - usize::from(!is_empty);
+                new.extend(old_lines.by_ref().take(start - at));
+                at = start;
+            }
+            Kind::Context | Kind::Removed => {
+                let old = old_lines.next().expect("no more lines than there are");
+                assert_eq!(old, text);
+                at += 1;
+                new += if line.kind == Kind::Context { old } else { "" };
+            }
+            Kind::Added => new += &text,
+        }
+    }
+    new.extend(old_lines);
+    new
 }
 
 #[test]
@@ -87,9 +119,43 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
 }
 
 #[test]
-fn large_files_of_few_different_lines_are_compared_in_good_time() {
-    let old: String = (0..200_000).map(|n| if n % 3 == 0 { "x\n" } else { "\n" }).collect();
-    let new: String = (0..200_000).map(|n| if n % 5 == 0 { "x\n" } else { "\n" }).collect();
+fn many_lines_that_repeat_are_compared_in_good_time() {
+    let every = |count: usize, step: usize| -> String {
+        (0..count).map(|n| if n % step == 0 { "x\n" } else { "\n" }).collect()
+    };
+    for count in [FINE_LINES_MAX, LINES_MAX, LINES_MAX + 40] {
+        let (old, new) = (every(count, 3), every(count, 5));
+        let page = compare(Some(&old), &new);
+        let is_told = page.lines.iter().any(|line| line.text.starts_with("too many lines"));
+        assert_eq!(is_told, count > LINES_MAX);
+        assert!(page.added > 0 && page.removed > 0);
+        assert_eq!(applied(&old, &page), new);
+    }
+}
+
+#[test]
+fn what_is_alike_around_many_changes_is_left_out() {
+    let lines = |tag: &str| -> String { (0..=LINES_MAX).map(|n| format!("{tag}{n}\n")).collect() };
+    let (old, new) = (format!("a\n{}z\n", lines("x")), format!("a\n{}z\n", lines("y")));
     let page = compare(Some(&old), &new);
-    assert!(page.added > 0 && page.removed > 0);
+    assert_eq!((page.removed, page.added), (LINES_MAX + 1, LINES_MAX + 1));
+    let first: Vec<&str> = page.lines.iter().skip(1).take(2).map(|line| &*line.text).collect();
+    assert_eq!(first, ["@@ -1,200003 +1,200003 @@", "a"]);
+}
+
+#[test]
+fn the_page_of_any_two_texts_makes_one_of_the_other() {
+    let mut state = 7_u64;
+    let mut text = || -> String {
+        let mut lines = String::new();
+        for _ in 0..40 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            lines += ["a\n", "b\n", "\n", "  c\n", "d"][(state >> 33) as usize % 5];
+        }
+        lines
+    };
+    for _ in 0..200 {
+        let (old, new) = (text(), text());
+        assert_eq!(applied(&old, &compare(Some(&old), &new)), new);
+    }
 }

@@ -126,7 +126,7 @@ fn rows_move_within_the_page() {
 fn a_withdrawn_diff_goes_at_once_and_no_other_takes_its_place_unasked() {
     let mut play = Play::new(&[1, 2]);
     play.pending(&[2]);
-    assert_eq!(play.screen(), "#1 1.rs was withdrawn: answered by Claude Code");
+    assert_eq!(play.screen(), "#1 1.rs is gone, ended by Claude Code");
     play.keys("y");
     assert_eq!(
         (play.log.as_slice(), play.screen().as_str()),
@@ -158,7 +158,7 @@ fn an_answer_that_does_not_count_leaves_the_diff_and_says_why() {
     assert_eq!(play.review.notice(), "1.rs: already answered by another review");
     // The list that comes next has it no more.
     play.pending(&[]);
-    assert_eq!(play.screen(), "#1 1.rs was withdrawn: answered by Claude Code");
+    assert_eq!(play.screen(), "#1 1.rs is gone, ended by Claude Code");
 }
 
 #[test]
@@ -178,6 +178,15 @@ fn nothing_can_be_answered_while_the_bridge_is_away() {
 }
 
 #[test]
+fn the_next_diff_is_asked_for_once_and_is_one_that_waits() {
+    let mut review = Review::new(SIZE);
+    review.set_pending(vec![example(1, "1.rs"), example(2, "2.rs")]);
+    review.set_pending(vec![example(2, "2.rs"), example(3, "3.rs")]);
+    assert_eq!(review.poll_output(), Some(Output::Open(2)));
+    assert_eq!(review.poll_output(), None);
+}
+
+#[test]
 fn another_size_keeps_the_place_within_the_page() {
     let mut play = Play::new(&[1]);
     play.keys("G");
@@ -185,5 +194,6 @@ fn another_size_keeps_the_place_within_the_page() {
     assert_eq!(play.screen(), "1 from 3");
     play.review.resize(Size { columns: 1, rows: 1 });
     play.keys("G");
-    assert_eq!(play.screen(), "1 from 30");
+    // The hunk's head takes two rows now.
+    assert_eq!(play.screen(), "1 from 31");
 }
