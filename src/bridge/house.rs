@@ -21,7 +21,7 @@ use crate::stdx::slots::{Key, Slots};
 use crate::tools::Tools;
 use crate::transport::client::{Client, Rules};
 
-/// Connections that have not been let in; beyond it the oldest goes.
+/// Connections that were never let in; beyond it the oldest goes.
 pub(super) const UNAUTHENTICATED_MAX: usize = 128;
 
 /// Connections over the cap that are told so, at once; more are closed without a word.
@@ -31,12 +31,18 @@ pub(super) const REFUSALS_MAX: usize = 32;
 /// them is closed.
 pub(super) const UNFINISHED_BYTES_MAX: usize = 256 << 20;
 
+/// Open commands that have not ended. Some end with the window they opened, so a person's whole
+/// screen fits; an agent in a loop does not.
+pub(super) const OPEN_COMMANDS_MAX: usize = 64;
+
 /// The cores and what is known of them.
 #[derive(Debug)]
 pub(super) struct House {
     pub(super) rules: Rules,
     pub(super) connections_max: usize,
     pub(super) open_command: Option<OpenCommand>,
+    /// Invariant: at most [`OPEN_COMMANDS_MAX`].
+    pub(super) open_commands_running: usize,
     pub(super) presence: Presence,
     pub(super) listener: Option<ListenerId>,
     pub(super) port: u16,
@@ -129,10 +135,11 @@ impl House {
         Some((key, &mut self.clients.get_mut(key)?.client))
     }
 
-    /// The connection that has waited longest to be let in, if any waits.
-    pub(super) fn oldest_unauthenticated(&self) -> (usize, Option<Key>) {
-        let waiting = || self.clients.iter().filter(|(_, entry)| entry.client.is_unauthenticated());
-        let oldest = waiting().min_by_key(|(_, entry)| entry.client.id());
-        (waiting().count(), oldest.map(|(key, _)| key))
+    /// How many connections were never let in, those on their way out included: they may linger
+    /// over a refusal. And which came first, if there is one.
+    pub(super) fn oldest_outsider(&self) -> (usize, Option<Key>) {
+        let outside = || self.clients.iter().filter(|(_, entry)| entry.client.is_outsider());
+        let oldest = outside().min_by_key(|(_, entry)| entry.client.id());
+        (outside().count(), oldest.map(|(key, _)| key))
     }
 }

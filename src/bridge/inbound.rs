@@ -59,7 +59,10 @@ impl House {
             Event::File { owner: Owner::Call(call), result } => {
                 self.tools.answer(call, Reply::Io(Answer::File(result)), now);
             }
-            Event::Exited { status, .. } => log::debug!("open command ended: {status:?}"),
+            Event::Exited { status, .. } => {
+                log::debug!("open command ended: {status:?}");
+                self.open_commands_running -= 1;
+            }
             Event::Written { result: Err(_), .. }
             | Event::Closed { .. }
             | Event::AfterPoll { .. }
@@ -98,13 +101,15 @@ impl House {
     /// Makes room for one more connection; false when every place is taken by a client let in.
     fn make_room(&mut self) -> bool {
         let is_full = self.clients.len() >= self.connections_max;
-        let (waiting, oldest) = self.oldest_unauthenticated();
-        if !is_full && waiting < UNAUTHENTICATED_MAX {
+        let (outside, oldest) = self.oldest_outsider();
+        if !is_full && outside < UNAUTHENTICATED_MAX {
             return true;
         }
-        let Some(oldest) = oldest else { return !is_full };
+        // One that is told that there is no room stands beyond the cap and has no place to give.
+        let is_beyond = self.clients.len() > self.connections_max;
+        let Some(oldest) = oldest.filter(|_| !is_beyond) else { return !is_full };
         if let Some(entry) = self.clients.get_mut(oldest) {
-            entry.client.evict("too many connections wait to be let in; the oldest goes");
+            entry.client.evict("too many connections that were not let in; the oldest goes");
         }
         self.mark_dirty(oldest);
         true

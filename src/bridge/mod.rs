@@ -132,7 +132,7 @@ impl<K: Kernel> Bridge<K> {
         let mut memory = Memory::hold(&mut kernel, options.state_folder.as_deref())?;
         let token = memory.token(&mut kernel, &options.credential)?;
         let started_at_ms = kernel.wall_ms();
-        let descriptors = kernel.raise_descriptor_limit().saturating_sub(DESCRIPTORS_RESERVED);
+        let connections_max = connections_max(options, kernel.raise_descriptor_limit());
         let marks = reactor::Options {
             queue_high_bytes: QUEUE_HIGH_BYTES,
             queue_low_bytes: QUEUE_LOW_BYTES,
@@ -168,8 +168,6 @@ impl<K: Kernel> Bridge<K> {
             lock_path: presence.lock_path().map(Path::to_owned),
             lost_port: memory.port.filter(|last| *last != port && is_wanted(*last, options.ports)),
         };
-        let connections_max = usize::try_from(descriptors).unwrap_or(usize::MAX);
-        let connections_max = options.connections_max.min(connections_max);
         let tokens = Tokens { agent: token, control: control_token };
         let place = Place { listener, port, started_at: reactor.now() };
         let house = house(options, tokens, presence, place, connections_max);
@@ -212,6 +210,21 @@ impl<K: Kernel> Bridge<K> {
     pub fn status(&self) -> Option<&Status> {
         self.running.as_ref().map(|running| &running.status)
     }
+}
+
+/// How many connections there may be; fewer than asked for where the system gives too few
+/// descriptors, but never none.
+fn connections_max(options: &ServeOptions, descriptors: u64) -> usize {
+    let reserved = DESCRIPTORS_RESERVED.min(descriptors / 2);
+    let possible = usize::try_from(descriptors - reserved).unwrap_or(usize::MAX);
+    if possible < options.connections_max {
+        log::warn!(
+            "{possible} connections at most, not {}: this process may have {descriptors} open files \
+             (ulimit -n)",
+            options.connections_max
+        );
+    }
+    options.connections_max.min(possible.max(1))
 }
 
 /// The remembered port if it may be used and is free, else any of the range.
@@ -280,6 +293,7 @@ fn house(
         },
         connections_max,
         open_command: options.open_command.clone(),
+        open_commands_running: 0,
         presence,
         listener: Some(place.listener),
         port: place.port,

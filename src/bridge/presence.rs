@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::StartError;
 use crate::config::options::{Credential, LockPid, ServeOptions};
 use crate::config::state::{self, BridgeRecord};
+use crate::effect::FileError;
 use crate::reactor::HeldFile;
 use crate::reactor::sys::Kernel;
 use crate::transport::door::VERSION;
@@ -24,8 +25,12 @@ const FOLDER_MODE: u32 = 0o700;
 /// Files that hold secrets are the owner's alone.
 const FILE_MODE: u32 = 0o600;
 
-/// Most that is read of a lock or state file; ours are below 2 KiB and a workspace's path more.
-const FILE_BYTES_MAX: u64 = 64 << 10;
+/// Most that is read of a lock or state file. Ours are below 2 KiB but for the folders, of which a
+/// command line holds 2 MiB, each listed in two forms and with escapes.
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// Where Claude Code looks for the port of a lock file.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A port of this machine answers or refuses in microseconds; a firewall may keep silent.
 const PROBE: Duration = Duration::from_millis(200);
@@ -38,6 +43,7 @@ pub(super) struct Presence {
 
 #[derive(Debug)]
 struct Lock {
+    port: u16,
     path: PathBuf,
     contents: LockFile,
 }
@@ -125,7 +131,8 @@ impl Presence {
         let path = folder.join(lock_file::file_name(port));
         let failed = |path: &Path, error| StartError::Lock { path: path.to_owned(), error };
         kernel.create_dir_all(folder, FOLDER_MODE).map_err(|error| failed(folder, error))?;
-        sweep(kernel, folder, port);
+        let host = host(kernel);
+        sweep(kernel, folder, port, &host);
         let forms = options.workspaces.iter();
         let folders = forms.flat_map(|one| lock_file::workspace_forms(&one.given, &one.physical));
         let contents = LockFile {
@@ -141,8 +148,10 @@ impl Presence {
             nonce: hex(&random(kernel)?),
             version: VERSION.to_owned(),
             boot_id: boot_id(kernel),
+            host,
+            address: Some(options.bind).filter(|bind| !is_reached_by_loopback(*bind)),
         };
-        let lock = Lock { path, contents };
+        let lock = Lock { port, path, contents };
         lock.create(kernel).map_err(|error| failed(&lock.path, error))?;
         Ok(Presence { lock: Some(lock) })
     }
@@ -152,14 +161,21 @@ impl Presence {
         self.lock.as_ref().map(|lock| lock.path.as_path())
     }
 
-    /// Writes the lock file again if it is gone; another program's in its place is left alone.
+    /// Writes the lock file again if it is gone, with its folder if need be; another program's in
+    /// its place is left alone.
     pub(super) fn restore_if_missing<K: Kernel>(&self, kernel: &mut K) {
         let Some(lock) = &self.lock else { return };
-        if kernel.read_file(&lock.path, FILE_BYTES_MAX) == Err(crate::effect::FileError::NotFound) {
-            log::warn!("the lock file was gone: written again");
-            if let Err(error) = lock.create(kernel) {
-                log::error!("{}: {error}", lock.path.display());
-            }
+        if kernel.read_file(&lock.path, FILE_BYTES_MAX) != Err(FileError::NotFound) {
+            return;
+        }
+        let folder = lock.path.parent().expect("a lock stands in a folder");
+        let made = kernel.create_dir_all(folder, FOLDER_MODE);
+        match made.and_then(|()| lock.create(kernel)) {
+            Ok(()) => log::warn!("the lock file was gone: written again"),
+            Err(error) => log::error!(
+                "the lock file is gone, and clients do not find the bridge: {}: {error}",
+                lock.path.display()
+            ),
         }
     }
 
@@ -194,7 +210,10 @@ impl Lock {
 
     /// Puts the whole file in place at once; fails when something stands there.
     fn create<K: Kernel>(&self, kernel: &mut K) -> io::Result<()> {
-        let temporary = temporary(&self.path, &self.contents.nonce);
+        let temporary = lock_file::temporary_name(self.port, &self.contents.nonce);
+        let temporary = self.path.with_file_name(temporary);
+        // Left behind by a kill, or by an attempt that failed half-way: the nonce is ours alone.
+        let _ = kernel.remove_file(&temporary);
         kernel.create_new(&temporary, FILE_MODE, self.contents.render().as_bytes())?;
         let linked = kernel.hard_link(&temporary, &self.path);
         kernel.remove_file(&temporary)?;
@@ -202,22 +221,54 @@ impl Lock {
     }
 }
 
-/// Removes locks that a footbridge left behind: marked as ours, and nobody listens on their port.
-/// Ours to be is free for certain, since we listen on it.
-fn sweep<K: Kernel>(kernel: &mut K, folder: &Path, our_port: u16) {
+/// Removes what a footbridge left behind: locks marked as ours on whose port nobody listens, and
+/// those it was killed over while it wrote them. Our own port is free for certain, since we listen
+/// on it.
+fn sweep<K: Kernel>(kernel: &mut K, folder: &Path, our_port: u16, host: &str) {
     let Ok(names) = kernel.read_dir(folder) else { return };
     for name in names {
-        let Some(port) = lock_file::port_of(&name) else { continue };
         let path = folder.join(&name);
-        if !found(kernel, &path).is_some_and(|lock| lock.is_marked()) {
-            continue;
-        }
-        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        if port == our_port || !kernel.connect_probe(address, PROBE) {
+        let lock = found(kernel, &path);
+        let is_left_behind = match (lock_file::port_of(&name), lock) {
+            (Some(port), Some(lock)) => is_dead(kernel, &lock, port, our_port, host),
+            (Some(_), None) => false,
+            (None, lock) => lock_file::port_of_temporary(&name).is_some_and(|port| match lock {
+                Some(lock) => is_dead(kernel, &lock, port, our_port, host),
+                // Cut short: only its name says whose it is.
+                None => port == our_port || !answers(kernel, LOOPBACK, port),
+            }),
+        };
+        if is_left_behind {
             log::info!("removed {}: its bridge is gone", path.display());
             let _ = kernel.remove_file(&path);
         }
     }
+}
+
+/// Whether a lock is one of ours whose bridge has ended.
+fn is_dead<K: Kernel>(
+    kernel: &mut K,
+    lock: &FoundLock,
+    port: u16,
+    our_port: u16,
+    host: &str,
+) -> bool {
+    if port == our_port {
+        return lock.is_marked();
+    }
+    match lock.address_seen_from(host) {
+        Some(address) => !answers(kernel, address, port),
+        None => lock.is_outdated(kernel.wall_ms()),
+    }
+}
+
+fn answers<K: Kernel>(kernel: &mut K, address: IpAddr, port: u16) -> bool {
+    kernel.connect_probe(SocketAddr::new(address, port), PROBE)
+}
+
+/// Whether a client that tries 127.0.0.1 finds who listens on `bind`.
+fn is_reached_by_loopback(bind: IpAddr) -> bool {
+    bind.is_unspecified() || bind == LOOPBACK
 }
 
 fn found<K: Kernel>(kernel: &mut K, path: &Path) -> Option<FoundLock> {
@@ -260,6 +311,16 @@ fn deduplicated(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
 
 /// Pids mean nothing under another boot. Empty where the system does not name its boots.
 fn boot_id<K: Kernel>(kernel: &mut K) -> String {
-    let text = kernel.read_file(Path::new("/proc/sys/kernel/random/boot_id"), FILE_BYTES_MAX);
+    system_name(kernel, "/proc/sys/kernel/random/boot_id")
+}
+
+/// The machine, or the container; one that runs elsewhere may share our home folder. Empty where
+/// the system does not say.
+fn host<K: Kernel>(kernel: &mut K) -> String {
+    system_name(kernel, "/proc/sys/kernel/hostname")
+}
+
+fn system_name<K: Kernel>(kernel: &mut K, path: &str) -> String {
+    let text = kernel.read_file(Path::new(path), FILE_BYTES_MAX);
     String::from_utf8_lossy(&text.unwrap_or_default()).trim().to_owned()
 }

@@ -5,11 +5,13 @@
 //! at: replies leave in wire order, and nobody runs ahead of a client that does not read. The rounds
 //! for one client are bounded by the bytes it has sent.
 
-use super::house::{House, Stopping, Todo};
+use std::path::Path;
+
+use super::house::{House, OPEN_COMMANDS_MAX, Stopping, Todo};
 use super::inbound::UPGRADE_MARK;
 use super::owner::{Chore, Owner};
 use crate::editor::diff;
-use crate::effect::{self, Answer, Effect};
+use crate::effect::{Answer, Command, Effect};
 use crate::mcp::call::CallId;
 use crate::proto::ws::close::CloseCode;
 use crate::reactor::sys::Kernel;
@@ -199,7 +201,10 @@ impl House {
                         }
                     }
                     tools::Output::Ask { call, request } => self.ask(call, request, reactor),
-                    tools::Output::Abandoned { call } => self.diffs.cancel(call),
+                    tools::Output::Abandoned { call } => {
+                        self.diffs.cancel(call);
+                        reactor.give_up_reads(Owner::Call(call));
+                    }
                 }
             } else if !self.settle_diffs(reactor.now()) {
                 return;
@@ -250,17 +255,7 @@ impl House {
                 self.tools.answer(call, Reply::Done, now);
             }
             Request::Open { path, line, column } => {
-                let reply = match &self.open_command {
-                    None => Ok(false),
-                    Some(command) => {
-                        // Editors count from 1.
-                        let argv =
-                            command.argv(&path, line.saturating_add(1), column.saturating_add(1));
-                        let command = effect::Command { argv, cwd: None };
-                        reactor.spawn(Owner::OpenCommand, &command).map(|_| true)
-                    }
-                };
-                let reply = reply.map_err(|error| error.to_string());
+                let reply = self.show(&path, line, column, reactor);
                 self.tools.answer(call, Reply::Opened(reply), now);
             }
             Request::Save { .. } => {
@@ -271,11 +266,40 @@ impl House {
                 reactor.read_file(Owner::Call(call), &path, bytes_max);
             }
             Request::Io(Effect::Spawn(command)) => {
-                let spawned = reactor.spawn(Owner::OpenCommand, &command);
-                let answer = spawned.map(|_| ()).map_err(|error| error.to_string());
+                let answer = self.spawn(&command, reactor);
                 self.tools.answer(call, Reply::Io(Answer::Spawned(answer)), now);
             }
         }
+    }
+
+    /// Shows a file to the person, if there is a command for that; says whether there is.
+    fn show<K: Kernel>(
+        &mut self,
+        path: &Path,
+        line: u32,
+        column: u32,
+        reactor: &mut Reactor<K, Owner>,
+    ) -> Result<bool, String> {
+        let Some(command) = &self.open_command else { return Ok(false) };
+        // Editors count from 1.
+        let argv = command.argv(path, line.saturating_add(1), column.saturating_add(1));
+        let command = Command { argv, cwd: None };
+        self.spawn(&command, reactor).map(|()| true)
+    }
+
+    fn spawn<K: Kernel>(
+        &mut self,
+        command: &Command,
+        reactor: &mut Reactor<K, Owner>,
+    ) -> Result<(), String> {
+        if self.open_commands_running == OPEN_COMMANDS_MAX {
+            return Err(format!(
+                "{OPEN_COMMANDS_MAX} open commands have not ended: close what they opened"
+            ));
+        }
+        reactor.spawn(Owner::OpenCommand, command).map_err(|error| error.to_string())?;
+        self.open_commands_running += 1;
+        Ok(())
     }
 
     fn settle_timers<K: Kernel>(&mut self, reactor: &mut Reactor<K, Owner>) {

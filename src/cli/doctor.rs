@@ -28,7 +28,7 @@ pub fn command() -> Command {
         .action(ArgAction::SetTrue)
         .help("also print what is fine");
     Command::new("doctor").arg(json_argument()).arg(verbose).after_help(format!(
-        "It looks at the current folder as Claude Code started there would, and changes nothing.\n\
+        "It looks as Claude Code started in this folder would, and changes nothing.\n\
          {}\nExit codes: 0 nothing is wrong (there may be warnings), 1 something is, 2 usage",
         checks::help_text()
     ))

@@ -12,6 +12,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use env_logger::{Builder, Target};
 use log::{LevelFilter, Record};
 
+use crate::stdx::one_line::moves_the_cursor;
+
 /// Longest line in bytes; a pipe that reports room takes that much at once (POSIX PIPE_BUF).
 const LINE_BYTES_MAX: usize = 4096;
 
@@ -25,6 +27,17 @@ pub fn start(level: LevelFilter) {
         .try_init();
 }
 
+/// Tells a person what stderr takes at once, line by line: nobody who does not read it stops us.
+pub(super) fn tell_at_once(text: &str) {
+    let mut stderr = io::stderr().lock();
+    for line in text.split_inclusive('\n') {
+        if takes_a_line(&stderr) {
+            // A closed stderr loses lines and nothing else.
+            let _ = stderr.write_all(line.as_bytes());
+        }
+    }
+}
+
 /// Stderr, as long as it takes a line at once.
 struct Stderr {
     lines_dropped: u64,
@@ -33,15 +46,15 @@ struct Stderr {
 impl Write for Stderr {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut stderr = io::stderr().lock();
-        if !takes_a_line(&stderr) {
-            self.lines_dropped += 1;
-            return Ok(line.len());
-        }
-        if self.lines_dropped > 0 {
+        if self.lines_dropped > 0 && takes_a_line(&stderr) {
             writeln!(stderr, "({} log lines dropped: stderr was full)", self.lines_dropped)?;
             self.lines_dropped = 0;
         }
-        stderr.write_all(line)?;
+        // Asked again: the line above may have taken the last room.
+        match takes_a_line(&stderr) {
+            true => stderr.write_all(line)?,
+            false => self.lines_dropped += 1,
+        }
         Ok(line.len())
     }
 
@@ -81,12 +94,6 @@ fn line(record: &Record<'_>, since_1970_ms: u64) -> String {
     }
     line.push('\n');
     line
-}
-
-/// Control characters, line and paragraph separators, and marks that reverse the text's direction.
-fn moves_the_cursor(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn time_of_day(since_1970_ms: u64) -> String {

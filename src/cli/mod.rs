@@ -30,6 +30,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 
 use crate::config::nearest;
 use crate::config::source::{Env, quote};
+use crate::stdx::one_line::OneLine;
 use crate::transport::door::VERSION;
 
 use control::{ControlClient, Running};
@@ -351,7 +352,7 @@ fn tell(text: &str) {
 
 /// One line to stderr.
 fn complain(text: &str) {
-    tell(&format!("footbridge: {text}\n"));
+    tell(&format!("footbridge: {}\n", OneLine(text)));
 }
 
 #[cfg(test)]

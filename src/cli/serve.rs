@@ -19,8 +19,9 @@ use crate::config::options::{Credential, ServeOptions, Surroundings, Workspace};
 use crate::config::source::{Env, Setting};
 use crate::config::state::BridgeRecord;
 use crate::reactor::sys::real::RealKernel;
+use crate::stdx::one_line::OneLine;
 
-use super::{EXIT_USAGE, complain, logger, tell};
+use super::{EXIT_USAGE, complain, logger};
 
 /// Exit code when another bridge serves the workspace.
 const EXIT_SERVED: u8 = 3;
@@ -66,7 +67,8 @@ fn help() -> String {
     let lines = flag::help_lines();
     format!(
         "Usage: footbridge [serve] [FLAGS]      runs the bridge until Ctrl-C\n\n{lines}\n\
-         Each flag is also FOOTBRIDGE_<FLAG> in the environment, and a key of the file.\n"
+         Each flag is also FOOTBRIDGE_<FLAG> in the environment, and a key of the file.\n\
+         Exit codes: 0 ended in order, 1 failed, 2 usage, 3 served already (0 with --join)\n"
     )
 }
 
@@ -119,7 +121,7 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
     };
     let address = SocketAddr::new(options.bind, status.port);
     super::say(&format!("footbridge listening on {address}\n"));
-    tell(&how_to_connect(&status, options));
+    logger::tell_at_once(&how_to_connect(&status, options));
     // Whatever breaks inside, the lock file must not outlive us.
     let ended = catch_unwind(AssertUnwindSafe(|| bridge.run()));
     let stopped = bridge.stop();
@@ -133,15 +135,16 @@ fn serve(kernel: RealKernel, options: &ServeOptions) -> ExitCode {
 
 /// What a person reads once the bridge runs.
 fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
-    let serving = |workspace: &Workspace| format!("serving {}\n", workspace.given.display());
+    let serving =
+        |workspace: &Workspace| format!("serving {}\n", OneLine(workspace.given.display()));
     let mut text: String = options.workspaces.iter().map(serving).collect();
     if let Some(path) = &options.settings_file {
-        text += &format!("settings {}\n", path.display());
+        text += &format!("settings {}\n", OneLine(path.display()));
     }
     let is_open = options.credential == Credential::Open;
     match &status.lock_path {
         Some(path) => {
-            text += &format!("lock file {}\n", path.display());
+            text += &format!("lock file {}\n", OneLine(path.display()));
             text += "connect: run claude --ide in that folder, or /ide in a running Claude Code\n";
         }
         None if is_open => text += "no lock file: a client needs the port\n",
@@ -161,7 +164,7 @@ fn how_to_connect(status: &Status, options: &ServeOptions) -> String {
 
 /// Another bridge runs here: no second one, since Claude Code connects to neither of two.
 fn is_served(record: Option<Box<BridgeRecord>>, is_joining: bool) -> ExitCode {
-    tell(&format!("footbridge: {}\n", StartError::Served(record)));
+    complain(&StartError::Served(record).to_string());
     match is_joining {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(EXIT_SERVED),
@@ -169,7 +172,7 @@ fn is_served(record: Option<Box<BridgeRecord>>, is_joining: bool) -> ExitCode {
 }
 
 fn fail(error: &StartError) -> ExitCode {
-    tell(&format!("footbridge: {error}\n"));
+    complain(&error.to_string());
     ExitCode::FAILURE
 }
 

@@ -18,8 +18,8 @@ use crate::stdx::Millis;
 /// Most diffs held for all clients together; one client is bounded before, by the protocol layer.
 pub const DIFFS_MAX: usize = 256;
 
-/// Most bytes of proposed contents held for all clients together.
-pub const CONTENTS_BYTES_MAX: usize = 256 << 20;
+/// Most bytes of proposals held for all clients together: contents, paths and names.
+pub const PROPOSALS_BYTES_MAX: usize = 256 << 20;
 
 /// Ended diffs that are remembered for reviewers who come too late.
 const ENDED_MAX: usize = 256;
@@ -48,6 +48,15 @@ pub struct Proposal {
     pub new_contents: String,
     /// The client's name for it; may be empty.
     pub tab_name: String,
+}
+
+impl Proposal {
+    /// What it takes to hold it. Any part may be as long as a message.
+    fn bytes(&self) -> usize {
+        let paths = self.old_path.as_os_str().len() + self.new_path.as_os_str().len();
+        // The held call keeps the name a second time, to answer with it.
+        paths + self.new_contents.len() + 2 * self.tab_name.len()
+    }
 }
 
 /// How a review came out.
@@ -120,7 +129,7 @@ pub enum NotSettled {
 pub enum Refusal {
     /// [`DIFFS_MAX`] are held.
     TooMany,
-    /// [`CONTENTS_BYTES_MAX`] would be exceeded.
+    /// [`PROPOSALS_BYTES_MAX`] would be exceeded.
     TooBig,
 }
 
@@ -131,7 +140,7 @@ impl fmt::Display for Refusal {
                 write!(out, "{DIFFS_MAX} diffs wait already; answer or close some of them")
             }
             Refusal::TooBig => {
-                let mib = CONTENTS_BYTES_MAX >> 20;
+                let mib = PROPOSALS_BYTES_MAX >> 20;
                 write!(out, "the diffs that wait would exceed {mib} MiB; answer some of them")
             }
         }
@@ -143,8 +152,8 @@ impl fmt::Display for Refusal {
 pub struct Diffs {
     /// Invariant: at most one entry a call, and one a client and tab name.
     waiting: BTreeMap<DiffId, Diff>,
-    /// Bytes of all contents in `waiting`. Invariant: `<= CONTENTS_BYTES_MAX`.
-    contents_bytes: usize,
+    /// Bytes of all proposals in `waiting`. Invariant: `<= PROPOSALS_BYTES_MAX`.
+    proposals_bytes: usize,
     last_id: u64,
     outputs: VecDeque<Output>,
     /// How the last diffs ended, oldest first; at most [`ENDED_MAX`].
@@ -173,12 +182,12 @@ impl Diffs {
     ) -> Result<DiffId, Refusal> {
         assert!(self.waiting.values().all(|diff| diff.call != call));
         let replaced = self.find(call.client, &proposal.tab_name);
-        let gone = replaced.map(|id| self.waiting[&id].proposal.new_contents.len());
+        let gone = replaced.map(|id| self.waiting[&id].proposal.bytes());
         if self.waiting.len() - usize::from(gone.is_some()) >= DIFFS_MAX {
             return Err(Refusal::TooMany);
         }
-        let bytes = self.contents_bytes - gone.unwrap_or(0) + proposal.new_contents.len();
-        if bytes > CONTENTS_BYTES_MAX {
+        let bytes = self.proposals_bytes - gone.unwrap_or(0) + proposal.bytes();
+        if bytes > PROPOSALS_BYTES_MAX {
             return Err(Refusal::TooBig);
         }
         if let Some(older) = replaced {
@@ -187,7 +196,7 @@ impl Diffs {
         self.last_id += 1;
         let id = DiffId(self.last_id);
         let hint = hint(id, &proposal.tab_name);
-        self.contents_bytes += proposal.new_contents.len();
+        self.proposals_bytes += proposal.bytes();
         self.waiting.insert(id, Diff { id, call, proposal, opened_at: now });
         self.changes += 1;
         self.outputs.push_back(Output::Waiting { id, call, hint });
@@ -301,14 +310,14 @@ impl Diffs {
             self.ended.pop_front();
         }
         self.ended.push_back((id, by));
-        self.contents_bytes -= diff.proposal.new_contents.len();
+        self.proposals_bytes -= diff.proposal.bytes();
         Some(diff)
     }
 
     fn check_invariants(&self) {
         assert!(self.waiting.len() <= DIFFS_MAX);
-        assert!(self.contents_bytes <= CONTENTS_BYTES_MAX);
-        assert!(!self.waiting.is_empty() || self.contents_bytes == 0);
+        assert!(self.proposals_bytes <= PROPOSALS_BYTES_MAX);
+        assert!(!self.waiting.is_empty() || self.proposals_bytes == 0);
     }
 }
 

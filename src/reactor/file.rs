@@ -47,6 +47,28 @@ impl<T: Copy> Files<T> {
     }
 }
 
+impl<T: PartialEq> Files<T> {
+    /// Forgets what `owner` asked for. What waits is never read; what is being read is not told.
+    fn give_up(&mut self, owner: T) {
+        let workers = &mut self.workers;
+        self.asked.retain(|(job, asked)| {
+            let is_given_up = *asked == owner;
+            if is_given_up {
+                workers.give_up(*job);
+            }
+            !is_given_up
+        });
+    }
+}
+
+impl<K: Kernel, T: Tag + PartialEq> Reactor<K, T> {
+    /// Gives up the reads of long files that `owner` asked for: those that have not begun are not
+    /// done at all, so that whoever asks and leaves does not keep the workers from others.
+    pub fn give_up_reads(&mut self, owner: T) {
+        self.files.give_up(owner);
+    }
+}
+
 impl<K: Kernel, T: Tag> Reactor<K, T> {
     /// Reads a regular file of at most `bytes_max` bytes whole; the answer comes as `File`.
     pub fn read_file(&mut self, owner: T, path: &Path, bytes_max: u64) {

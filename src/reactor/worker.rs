@@ -40,6 +40,11 @@ impl<R: Send + 'static> Workers<R> {
         self.jobs_begun
     }
 
+    /// Takes a job out of the line; one that has begun goes on to its end.
+    pub(super) fn give_up(&mut self, number: u64) {
+        self.waiting.retain(|(waiting, _)| *waiting != number);
+    }
+
     /// The number and result of a job that ended.
     pub(super) fn take_done(&mut self) -> Option<(u64, Outcome<R>)> {
         let done = self.results.try_recv().ok()?;

@@ -74,6 +74,8 @@ pub enum Output {
 pub struct Client {
     id: ClientId,
     state: State,
+    /// Its request was answered with 101.
+    was_let_in: bool,
     is_paused: bool,
     /// Bytes that no session holds: a refusal, the last words of a client that left.
     bytes: Chunks,
@@ -100,6 +102,7 @@ impl Client {
         Client {
             id,
             state,
+            was_let_in: false,
             is_paused: false,
             bytes: Chunks::default(),
             outputs: VecDeque::new(),
@@ -129,7 +132,11 @@ impl Client {
 
     /// Closes the socket of a client that was never let in.
     pub fn evict(&mut self, reason: &str) {
-        log::warn!("Rejected {}: {reason}", self.id);
+        match self.state {
+            State::Head { .. } => log::warn!("Rejected {}: {reason}", self.id),
+            // Said when it was turned away.
+            State::Leaving(_) | State::Upgrading { .. } | State::Connected(_) | State::Gone => {}
+        }
         self.vanish();
     }
 
@@ -447,9 +454,13 @@ impl Client {
         matches!(&self.state, State::Connected(session) if session.is_behind)
     }
 
-    /// Whether it has not been let in yet.
-    pub fn is_unauthenticated(&self) -> bool {
-        matches!(self.state, State::Head { .. })
+    /// Whether it was never let in: it waits for that, or leaves without.
+    pub fn is_outsider(&self) -> bool {
+        match self.state {
+            State::Head { .. } => true,
+            State::Leaving(_) => !self.was_let_in,
+            State::Upgrading { .. } | State::Connected(_) | State::Gone => false,
+        }
     }
 
     /// Bytes of messages that are not complete yet.
@@ -477,6 +488,7 @@ impl Client {
     }
 
     fn upgrade(&mut self, upgrade: &Upgrade, speaker: Speaker, rest: &[u8], rules: &Rules) {
+        self.was_let_in = true;
         self.bytes.push(&upgrade.response());
         let connection = Connection::new(connection::Role::Server, rules.websocket);
         let session = Box::new(Session::new(connection, speaker));

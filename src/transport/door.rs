@@ -116,8 +116,22 @@ impl DoorPolicy {
     }
 }
 
-/// Judges a request.
+/// Judges a request. No answer to a `HEAD` has a body (RFC 9110 §9.3.2).
 pub fn decide(request: &Request, policy: &DoorPolicy) -> Decision {
+    let decision = judge(request, policy);
+    if request.method != "HEAD" {
+        return decision;
+    }
+    match decision {
+        Decision::Respond(response) => Decision::Respond(response.without_body()),
+        Decision::Refuse(Refusal { response, reason }) => {
+            Decision::Refuse(Refusal { response: response.without_body(), reason })
+        }
+        Decision::IdeUpgrade(_) | Decision::ControlUpgrade(_) => decision,
+    }
+}
+
+fn judge(request: &Request, policy: &DoorPolicy) -> Decision {
     if !is_host_allowed(request, policy) {
         return refuse(Status::Forbidden, "the Host header names a host that is not let in");
     }
@@ -217,11 +231,7 @@ fn ping(request: &Request) -> Decision {
         return refuse(Status::BadRequest, "the path takes no request body");
     }
     let body = format!(r#"{{"ok":true,"v":"{VERSION}"}}"#);
-    let response = Response::json(Status::Ok, body);
-    Decision::Respond(match request.method.as_str() {
-        "HEAD" => response.without_body(),
-        _ => response,
-    })
+    Decision::Respond(Response::json(Status::Ok, body))
 }
 
 fn refuse(status: Status, reason: &'static str) -> Decision {

@@ -7,12 +7,20 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::token::Token;
+
+/// A running bridge refreshes its lock twice a day; editor extensions skip one a day old. Two days
+/// leave room for a machine that slept.
+const OUTDATED_MS: u64 = 2 * 24 * 60 * 60 * 1000;
+
+/// Hex digits of a nonce.
+const NONCE_LEN: usize = 32;
 
 /// A lock this bridge writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +42,11 @@ pub struct LockFile {
     pub version: String,
     /// Names the boot of the machine the pid belongs to.
     pub boot_id: String,
+    /// The machine, or the container: others may share the folder and not the ports. Empty where
+    /// the system does not say.
+    pub host: String,
+    /// Where we listen, if a client on 127.0.0.1 does not reach us.
+    pub address: Option<IpAddr>,
 }
 
 /// A lock found on disk, whoever wrote it. What is missing or of another type is empty.
@@ -51,6 +64,8 @@ pub struct FoundLock {
     pub token: Option<Token>,
     /// Our nonce, or another program's.
     pub nonce: Option<String>,
+    /// Wall clock when it was written or last refreshed, milliseconds since 1970.
+    pub started_at_ms: Option<u64>,
     /// Our mark.
     pub mark: Option<Mark>,
 }
@@ -62,6 +77,10 @@ pub struct Mark {
     pub version: String,
     /// Boot of the machine that wrote it; pids mean nothing under another.
     pub boot_id: String,
+    /// The machine that wrote it, if it said so.
+    pub host: String,
+    /// Where its bridge listens.
+    pub address: IpAddr,
 }
 
 /// Why no folder for locks can be named.
@@ -97,6 +116,10 @@ struct Wire<'a> {
 struct WireMark<'a> {
     version: &'a str,
     boot_id: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    host: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<IpAddr>,
 }
 
 impl LockFile {
@@ -115,7 +138,12 @@ impl LockFile {
             is_bridge: true,
             started_at: self.started_at_ms,
             nonce: &self.nonce,
-            footbridge: WireMark { version: &self.version, boot_id: &self.boot_id },
+            footbridge: WireMark {
+                version: &self.version,
+                boot_id: &self.boot_id,
+                host: &self.host,
+                address: self.address,
+            },
         };
         let mut text = serde_json::to_string(&wire).expect("strings and numbers become JSON");
         text.push('\n');
@@ -137,6 +165,7 @@ impl FoundLock {
             transport: string("transport"),
             token: value["authToken"].as_str().and_then(|text| Token::new(text).ok()),
             nonce: string("nonce"),
+            started_at_ms: value["startedAt"].as_u64(),
             mark: mark_of(&value["footbridge"]),
         })
     }
@@ -149,6 +178,20 @@ impl FoundLock {
     /// Whether any footbridge wrote it.
     pub fn is_marked(&self) -> bool {
         self.mark.is_some()
+    }
+
+    /// The address at which `host` may ask whether the bridge still runs. `None` when no answer
+    /// would tell: another program's lock, or that of a machine or container whose ports are not
+    /// ours, such as one that shares a home folder.
+    pub fn address_seen_from(&self, host: &str) -> Option<IpAddr> {
+        self.mark.as_ref().filter(|mark| mark.host == host).map(|mark| mark.address)
+    }
+
+    /// Whether it is ours and was not refreshed for so long that its bridge, wherever it ran, has
+    /// ended.
+    pub fn is_outdated(&self, now_ms: u64) -> bool {
+        let age_ms = self.started_at_ms.map(|started_at_ms| now_ms.saturating_sub(started_at_ms));
+        self.is_marked() && age_ms.is_some_and(|age_ms| age_ms > OUTDATED_MS)
     }
 }
 
@@ -189,6 +232,18 @@ pub fn port_of(file_name: &str) -> Option<u16> {
     if is_plain { digits.parse().ok() } else { None }
 }
 
+/// The name of a lock's file while it is written; every reader of locks ignores it.
+pub fn temporary_name(port: u16, nonce: &str) -> String {
+    format!("{port}.{nonce}.tmp")
+}
+
+/// The port in a name of [`temporary_name`]; `None` for files that are not ours.
+pub fn port_of_temporary(file_name: &str) -> Option<u16> {
+    let (port, nonce) = file_name.strip_suffix(".tmp")?.split_once('.')?;
+    let is_nonce = nonce.len() == NONCE_LEN && nonce.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_nonce { port_of(&format!("{port}.lock")) } else { None }
+}
+
 /// How one folder is listed: as given, then as the disk knows it, each absolute and without `.`,
 /// `..`, doubled or trailing separators; once if they are equal. Characters stay as they are:
 /// normalising them would name another folder on Linux.
@@ -224,7 +279,13 @@ fn pid_of(value: &Value) -> Option<u32> {
 
 fn mark_of(value: &Value) -> Option<Mark> {
     let string = |key: &str| value[key].as_str().map(str::to_owned);
-    Some(Mark { version: string("version")?, boot_id: string("bootId").unwrap_or_default() })
+    let address = string("address").and_then(|text| text.parse().ok());
+    Some(Mark {
+        version: string("version")?,
+        boot_id: string("bootId").unwrap_or_default(),
+        host: string("host").unwrap_or_default(),
+        address: address.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+    })
 }
 
 #[cfg(test)]

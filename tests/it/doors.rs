@@ -105,6 +105,24 @@ fn the_oldest_of_too_many_silent_connections_goes_and_a_real_client_still_comes_
 }
 
 #[test]
+fn whoever_was_turned_away_and_lingers_takes_no_place() {
+    let home = Home::new();
+    let bridge = home.start(&["--max-connections", "4"]);
+    let first = bridge.attach();
+    let mut lingering = Vec::new();
+    for _ in 0..20 {
+        let mut stream = bridge.tcp();
+        stream.write_all(b"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        assert!(read_head(&mut stream).starts_with("HTTP/1.1 404 "));
+        lingering.push(stream);
+    }
+    let clients = [bridge.attach(), bridge.attach(), bridge.attach()];
+    check(&bridge.exchange(b""), "503", "");
+    check(&bridge.exchange(b""), "503", "");
+    drop((first, clients, lingering));
+}
+
+#[test]
 fn beyond_the_cap_of_clients_the_next_is_told_503() {
     let home = Home::new();
     let bridge = home.start(&["--max-connections", "2"]);

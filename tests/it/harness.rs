@@ -315,6 +315,7 @@ impl Claude {
             match self.socket.read() {
                 Ok(Message::Text(text)) => return serde_json::from_str(&text).unwrap(),
                 Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                // The whole test was stopped and went on.
                 Err(tungstenite::Error::Io(error)) if error.kind() == ErrorKind::Interrupted => {}
                 other => panic!("unexpected {other:?}"),
             }

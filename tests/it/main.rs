@@ -9,10 +9,13 @@
 mod attach;
 mod bounds;
 mod control;
+#[cfg(unix)]
+mod doctor;
 mod doors;
 mod harness;
 mod leaving;
 mod lifecycle;
 mod load;
 mod review;
+mod surroundings;
 mod verbs;

@@ -40,6 +40,27 @@ fn files_are_read_inline_or_by_a_worker_and_refused_by_what_they_are() {
     check_file(folder.path(), 9, Err(FileError::IsFolder));
 }
 
+#[test]
+fn a_read_that_was_given_up_is_not_told_and_keeps_nobody_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("large");
+    fs::write(&path, vec![b'x'; 3 << 20]).unwrap();
+    let mut stage = Stage::<Real>::new();
+    // Far more than run at once: all but the first few never begin.
+    for _ in 0..10_000 {
+        stage.reactor.read_file(Name("gone"), &path, 4 << 20);
+        stage.reactor.give_up_reads(Name("gone"));
+    }
+    stage.reactor.read_file(Name("kept"), &path, 4 << 20);
+    stage.run(|stage, event| match event {
+        Event::File { owner, result } => {
+            stage.see(format!("{}:{:?}", owner.0, result.map(|bytes| bytes.len())));
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(stage.log(), "kept:Ok(3145728)");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_fifo_or_device_is_refused_without_waiting_for_it() {

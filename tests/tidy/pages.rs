@@ -10,7 +10,8 @@ use crate::{check, the_tree_obeys};
 type Table = (&'static str, fn() -> String);
 
 /// Every generated table.
-const TABLES: [Table; 3] = [
+const TABLES: [Table; 4] = [
+    ("checks", footbridge::cli::doctor::markdown_table),
     ("commands", footbridge::cli::markdown_table),
     ("tools", footbridge::tools::markdown_table),
     ("flags", footbridge::config::flag::markdown_table),

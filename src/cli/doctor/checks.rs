@@ -45,6 +45,9 @@ pub enum Severity {
     Fine,
 }
 
+/// Found by every check that needs a bridge when there is none: the first one says so.
+const NO_BRIDGE: &str = "no bridge to look at";
+
 const fn check(name: &'static str, about: &'static str, look: fn(&Facts) -> Finding) -> Check {
     Check { name, about, look }
 }

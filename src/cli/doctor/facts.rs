@@ -196,6 +196,8 @@ pub enum Answer {
     NotAsked,
     /// It did not answer; why.
     Silence(String),
+    /// It has as many connections as it may have.
+    Full,
     /// Its figures.
     Figures(Figures),
 }
@@ -318,7 +320,7 @@ impl Facts {
     pub fn figures(&self) -> Option<&Figures> {
         match &self.bridge()?.answer {
             Answer::Figures(figures) => Some(figures),
-            Answer::NotAsked | Answer::Silence(_) => None,
+            Answer::NotAsked | Answer::Silence(_) | Answer::Full => None,
         }
     }
 
@@ -437,4 +439,4 @@ fn spelling(current: &Path, folder: &str, physical: Option<PathBuf>) -> Option<S
 }
 
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

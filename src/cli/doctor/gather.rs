@@ -37,7 +37,6 @@ const LOCKS_MAX: usize = 100;
 /// Gathers everything about the current folder, which is physical.
 pub fn facts(env: Env<'_>, folder: PathBuf) -> Facts {
     let lock_folders = lock_folders(env);
-    let locks = lock_folders.iter().flat_map(|one| locks_in(&one.path, &folder)).collect();
     let running = control::running(env);
     let here = control::find(env, &folder, None).ok();
     let bridge = |one: &Running| {
@@ -45,6 +44,8 @@ pub fn facts(env: Env<'_>, folder: PathBuf) -> Facts {
         look_at(one, is_here, &lock_folders)
     };
     let bridges = running.iter().map(bridge).collect();
+    // After that, since a bridge that is asked puts a lock back that went missing.
+    let locks = lock_folders.iter().flat_map(|one| locks_in(&one.path, &folder)).collect();
     let set = |name: &'static str| text_of(env, name).map(|value| (name, value));
     let home = machine::home(env);
     Facts {
@@ -213,7 +214,7 @@ fn look_at(running: &Running, is_here: bool, lock_folders: &[LockFolder]) -> Bri
     };
     let door = match &answer {
         Answer::Figures(figures) => try_door(running, figures),
-        Answer::NotAsked | Answer::Silence(_) => Door::NotTried,
+        Answer::NotAsked | Answer::Silence(_) | Answer::Full => Door::NotTried,
     };
     let folders = std::iter::once(&record.workspace).chain(&record.more_workspaces);
     Bridge {
@@ -234,6 +235,7 @@ fn ask(running: &Running, lock_folders: &[LockFolder]) -> Answer {
         .and_then(|mut client| client.request("bridge/status", &json!({})));
     let status = match answer {
         Ok(status) => status,
+        Err(RpcError::NotLetIn(503)) => return Answer::Full,
         Err(error) => return Answer::Silence(error.to_string()),
     };
     let lock = status["lockFile"].as_str().map(PathBuf::from);

@@ -75,7 +75,8 @@ pub(super) fn compare(old: Option<&str>, new: &str) -> Difference {
         added: hunks.iter().map(|hunk| hunk.after.len()).sum(),
     };
     if !is_fine {
-        let text = "too many lines to tell apart what changed between the first change and the last";
+        let text =
+            "too many lines to tell apart what changed between the first change and the last";
         page.lines.push(line(Kind::Note, text));
     }
     if hunks.is_empty() {

@@ -54,7 +54,7 @@ fn check(end: fn(&mut Diffs, DiffId), expected: &[Verdict]) {
     let left: Vec<DiffId> = diffs.pending().map(|diff| diff.id).collect();
     assert_eq!(left, [other], "the other client's diff of that name stays");
     diffs.client_gone(SECOND);
-    assert_eq!((held_count(&diffs), diffs.contents_bytes, outputs(&mut diffs).len()), (0, 0, 0));
+    assert_eq!((held_count(&diffs), diffs.proposals_bytes, outputs(&mut diffs).len()), (0, 0, 0));
 }
 
 #[test]
@@ -205,10 +205,25 @@ fn at_the_bounds_a_diff_is_refused_and_leaves_nothing() {
     assert_eq!(settled(&mut diffs), [(call(FIRST, 0), Verdict::Rejected)]);
 
     let mut diffs = Diffs::new();
-    let big = "x".repeat(CONTENTS_BYTES_MAX / 2 + 1);
+    let big = "x".repeat(PROPOSALS_BYTES_MAX / 2 + 1);
     let first = diffs.open(call(FIRST, 1), proposal("a", &big), 0);
     outputs(&mut diffs);
     assert_eq!(diffs.open(call(FIRST, 2), proposal("b", &big), 0), Err(Refusal::TooBig));
     assert_eq!((held_count(&diffs), outputs(&mut diffs).len()), (1, 0));
     assert!(first.is_ok() && diffs.open(call(FIRST, 3), proposal("a", &big), 0).is_ok());
+}
+
+#[test]
+fn a_proposal_counts_whole_whichever_part_of_it_is_long() {
+    let long = "x".repeat(PROPOSALS_BYTES_MAX / 2 + 1);
+    let in_path = Proposal { old_path: long.clone().into(), ..proposal("path", "") };
+    let in_name = proposal(&long, "");
+    for part in [proposal("contents", &long), in_path, in_name.clone()] {
+        let mut diffs = Diffs::new();
+        let first = diffs.open(call(FIRST, 1), proposal("first", &long), 0);
+        assert!(first.is_ok());
+        assert_eq!(diffs.open(call(FIRST, 2), part, 0), Err(Refusal::TooBig));
+    }
+    // The call that is held for it keeps the name as well.
+    assert_eq!(Diffs::new().open(call(FIRST, 1), in_name, 0), Err(Refusal::TooBig));
 }

@@ -4,7 +4,7 @@
 //! what it is, not by what its name looks like.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use super::platform;
@@ -67,6 +67,20 @@ pub(super) fn create_new(path: &Path, mode: u32, bytes: &[u8]) -> io::Result<()>
         let _ = fs::remove_file(path);
     })
 }
+
+/// Replaces a file's text in place. It is written over the old one, which needs no room on a full
+/// disk, and in one piece, so that a kill leaves the old text or the new one with blanks behind it.
+pub(super) fn overwrite(file: &mut File, bytes: &[u8]) -> io::Result<()> {
+    let old_len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let mut text = bytes.to_vec();
+    text.resize(bytes.len().max(old_len.min(COVERED_BYTES_MAX)), b' ');
+    file.rewind()?;
+    file.write_all(&text)?;
+    file.set_len(bytes.len() as u64)
+}
+
+/// Old text up to this length is covered before it is cut off; ours is a few hundred bytes.
+const COVERED_BYTES_MAX: usize = 64 << 10;
 
 /// The names in a folder, sorted; those that are not UTF-8 are left out.
 pub(super) fn read_dir(path: &Path) -> io::Result<Vec<String>> {

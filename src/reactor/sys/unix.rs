@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -79,9 +79,13 @@ pub(super) fn keep_descriptors_from_children() {
 pub(super) struct Watch(Signals);
 
 impl Watch {
-    /// Watches SIGINT, SIGTERM and SIGHUP.
+    /// Watches SIGINT, SIGTERM and SIGHUP. Whoever started us with SIGHUP ignored, as `nohup`
+    /// does, wants us to outlive the terminal: then it stays ignored.
     pub(super) fn endings(registry: &Registry, token: mio::Token) -> io::Result<Watch> {
-        Watch::over(&[SIGINT, SIGTERM, SIGHUP], registry, token)
+        match is_ignored(SIGHUP) {
+            true => Watch::over(&[SIGINT, SIGTERM], registry, token),
+            false => Watch::over(&[SIGINT, SIGTERM, SIGHUP], registry, token),
+        }
     }
 
     fn over(signals: &[i32], registry: &Registry, token: mio::Token) -> io::Result<Watch> {
@@ -99,6 +103,15 @@ impl Watch {
             _ => None,
         }));
     }
+}
+
+/// Whether the process ignores the signal.
+fn is_ignored(signal: i32) -> bool {
+    let mut now = std::mem::MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: with no new action `sigaction` only writes the present one, to memory made for it.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr()) };
+    // SAFETY: all of it was written if the call succeeded.
+    result == 0 && unsafe { now.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
 
 /// A child that runs.
@@ -218,9 +231,7 @@ struct Flocked(File);
 
 impl super::Held for Flocked {
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.set_len(0)?;
-        self.0.rewind()?;
-        self.0.write_all(bytes)
+        super::files::overwrite(&mut self.0, bytes)
     }
 }
 

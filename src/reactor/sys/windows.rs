@@ -3,7 +3,7 @@
 //! Readiness is re-armed by `WouldBlock` alone there, so every read goes on until it.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read};
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -115,9 +115,7 @@ struct Exclusive(File);
 
 impl super::Held for Exclusive {
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.set_len(0)?;
-        self.0.rewind()?;
-        self.0.write_all(bytes)
+        super::files::overwrite(&mut self.0, bytes)
     }
 }
 

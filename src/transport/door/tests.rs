@@ -179,3 +179,16 @@ fn a_broken_head_is_answered_with_its_status() {
         assert_eq!(refusal.response.body(), format!("Bad request: {}\n", refusal.reason));
     }
 }
+
+#[test]
+fn no_answer_to_a_head_has_a_body() {
+    for (path, lines, expected) in [
+        ("/ping", HOST, 200),
+        ("/none", HOST, 404),
+        ("/", HOST, 404),
+        ("/ping", "Host: evil.example\r\n", 403),
+    ] {
+        let text = check(&format!("HEAD {path} HTTP/1.1"), &[lines], expected);
+        assert!(text.ends_with("\r\n\r\n") && !text.contains("Content-Length: 0"), "{text}");
+    }
+}

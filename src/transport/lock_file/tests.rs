@@ -10,6 +10,8 @@ fn lock() -> LockFile {
         nonce: "00112233445566778899aabbccddeeff".to_owned(),
         version: "0.1.0".to_owned(),
         boot_id: "b0071d".to_owned(),
+        host: String::new(),
+        address: None,
     }
 }
 
@@ -39,6 +41,43 @@ fn our_lock_is_known_by_mark_and_nonce() {
     assert_eq!(found.workspace_folders, ["/home/me/link", "/data/project"]);
     assert_eq!(found.transport.as_deref(), Some("ws"));
     assert_eq!(found.mark.unwrap().boot_id, "b0071d");
+}
+
+#[test]
+fn a_lock_is_judged_by_its_port_only_from_the_machine_that_wrote_it() {
+    let local = LockFile { host: "desk".to_owned(), ..lock() };
+    let elsewhere = LockFile { address: "10.0.0.5".parse().ok(), ..local.clone() };
+    let foreign = r#"{"pid":5,"nonce":"n","startedAt":1}"#.to_owned();
+    let two_days = 2 * 24 * 60 * 60 * 1000;
+    for (text, from_desk, from_container, may_age) in [
+        (local.render(), Some("127.0.0.1"), None, true),
+        (elsewhere.render(), Some("10.0.0.5"), None, true),
+        (foreign, None, None, false),
+    ] {
+        let found = FoundLock::parse(text.as_bytes()).unwrap();
+        let seen_from = |host: &str| found.address_seen_from(host).map(|ip| ip.to_string());
+        assert_eq!(seen_from("desk").as_deref(), from_desk, "{text}");
+        assert_eq!(seen_from("container").as_deref(), from_container, "{text}");
+        assert!(!found.is_outdated(lock().started_at_ms + two_days), "{text}");
+        assert_eq!(found.is_outdated(lock().started_at_ms + two_days + 1), may_age, "{text}");
+    }
+}
+
+#[test]
+fn only_our_own_names_are_those_of_locks_being_written() {
+    let nonce = lock().nonce;
+    assert_eq!(port_of_temporary(&temporary_name(40_123, &nonce)), Some(40_123));
+    for name in [
+        "40123.lock".to_owned(),
+        "40123.tmp".to_owned(),
+        format!("40123.{}.tmp", &nonce[1..]),
+        format!("40123.{}g.tmp", &nonce[1..]),
+        format!("040123.{nonce}.tmp"),
+        format!("x.{nonce}.tmp"),
+        format!("40123.{nonce}.lock"),
+    ] {
+        assert_eq!(port_of_temporary(&name), None, "{name}");
+    }
 }
 
 #[test]

@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Finding;
+use super::{Finding, NO_BRIDGE};
 use crate::cli::doctor::facts::{Access, Answer, Bridge, Door, Facts, Lock, LockFolder};
 use crate::config::source::quote;
-
-/// Found by every check that needs a bridge when there is none: the first one says so.
-const NO_BRIDGE: &str = "no bridge to look at";
 
 /// A bridge runs for this folder.
 pub(super) fn runs(facts: &Facts) -> Finding {
@@ -72,7 +69,15 @@ pub(super) fn answers(facts: &Facts) -> Finding {
             format!("the bridge on port {} does not answer: {why}", bridge.port),
             format!("end process {} and start footbridge again", bridge.pid),
         ),
+        Answer::Full => full(),
     }
+}
+
+fn full() -> Finding {
+    Finding::fault(
+        "the bridge has as many connections as it may have",
+        "end an agent, or start the bridge with a higher --max-connections",
+    )
 }
 
 /// It is of this version.
@@ -181,10 +186,7 @@ pub(super) fn door(facts: &Facts) -> Finding {
             "the bridge does not take the token its lock file names",
             "the file was changed: start the bridge again",
         ),
-        Door::Refused(503) => Finding::fault(
-            "the bridge has as many connections as it may have",
-            "end an agent, or start the bridge with a higher --max-connections",
-        ),
+        Door::Refused(503) => full(),
         Door::Refused(status) => Finding::fault(
             format!("the bridge turns agents away with HTTP {status}"),
             "see why in its log, with --log debug",

@@ -164,7 +164,8 @@ pub(super) fn not_named(facts: &Facts) -> Finding {
                 "nothing for Claude Code, which tries the port; editors' extensions skip it",
             )
         }
-        Some(_) | None => Finding::fine("the bridge's lock names its process"),
+        Some(_) => Finding::fine("the bridge's lock names its process"),
+        None => Finding::fine(super::NO_BRIDGE),
     }
 }
 

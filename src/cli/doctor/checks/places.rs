@@ -113,7 +113,7 @@ pub(super) fn token_file(facts: &Facts) -> Finding {
 /// The remembered port is free.
 pub(super) fn last_port(facts: &Facts) -> Finding {
     match facts.state.last_port {
-        None => Finding::fine("no port is remembered that is not in use by the bridge"),
+        None => Finding::fine("no port of an earlier bridge to look at"),
         Some(port) if !facts.state.is_last_port_taken => {
             Finding::fine(format!("port {port}, used last time, is free"))
         }

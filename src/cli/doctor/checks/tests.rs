@@ -145,6 +145,11 @@ fn a_bridge_that_does_not_answer_is_found() {
         Fault,
         "port 40000 does not answer: it hung up",
     );
+    let full: Change = |facts| {
+        facts.bridges[0].answer = Answer::Full;
+        facts.bridges[0].door = Door::NotTried;
+    };
+    check("answer", full, Fault, "as many connections as it may have");
     check("version", |facts| facts.bridges[0].version = "1.2.2".to_owned(), Warning, "\"1.2.2\"");
     let elsewhere: Change = |facts| facts.bridges[0].bind = IpAddr::from([192, 168, 0, 1]);
     check("address", elsewhere, Fault, "listens on 192.168.0.1");

@@ -1,7 +1,7 @@
 use super::*;
 
 /// A bridge for `/w/a` with its lock, a Claude Code that attaches by itself, nothing else.
-pub fn healthy() -> Facts {
+pub(crate) fn healthy() -> Facts {
     let there = Access::There { is_writable: true, owner_and_mode: Some((1000, 0o700)) };
     Facts {
         folder: PathBuf::from("/w/a"),
@@ -35,7 +35,7 @@ pub fn healthy() -> Facts {
 }
 
 /// A lock of a bridge of ours that serves the current folder.
-pub fn lock(port: u16) -> Lock {
+pub(crate) fn lock(port: u16) -> Lock {
     Lock {
         path: PathBuf::from(format!("/h/.claude/ide/{port}.lock")),
         port: Some(port),
@@ -53,7 +53,7 @@ pub fn lock(port: u16) -> Lock {
 }
 
 /// A bridge that answers; it serves the current folder if that is `/w/a`.
-pub fn bridge(port: u16, folder: &str) -> Bridge {
+pub(crate) fn bridge(port: u16, folder: &str) -> Bridge {
     Bridge {
         port,
         bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
