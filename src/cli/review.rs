@@ -12,6 +12,7 @@ mod compare;
 mod drive;
 mod edit;
 mod frame;
+mod hunks;
 mod keys;
 mod layout;
 mod page;

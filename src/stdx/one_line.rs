@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn what_moves_the_cursor_is_escaped_and_the_rest_is_not() {
         for (text, expected) in [
-            ("/home/naïve ✓ 'x' \\", "/home/naïve ✓ 'x' \\"),
+            ("/w/naïve ✓ 'x' \\", "/w/naïve ✓ 'x' \\"),
             ("a\nb\r\tc", "a\\nb\\r\\tc"),
             ("\u{1b}[2J\u{7f}\u{9b}", "\\u{1b}[2J\\u{7f}\\u{9b}"),
             ("a\u{2028}b\u{202e}c\u{2069}", "a\\u{2028}b\\u{202e}c\\u{2069}"),

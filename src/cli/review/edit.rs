@@ -92,7 +92,7 @@ impl Copy {
         }
         match String::from_utf8(bytes) {
             Ok(saved) => edited(proposed, old, saved),
-            Err(_) => Edited::Again("saved as something else than UTF-8".to_owned()),
+            Err(_) => Edited::Again("not saved as UTF-8".to_owned()),
         }
     }
 
