@@ -132,10 +132,10 @@ fn long_files_are_compared_in_good_time_and_truly() {
     };
     for (count, once, is_fine) in [
         (PIECE_LINES_MAX, usize::MAX, true),
-        (PIECE_LINES_MAX + 2, usize::MAX, false),
-        (20 * PIECE_LINES_MAX, PIECE_LINES_MAX - 1, true),
-        (40 * PIECE_LINES_MAX, PIECE_LINES_MAX - 1, false),
-        (400_000, 2, false),
+        (PIECE_LINES_MAX + 40, usize::MAX, false),
+        (10 * PIECE_LINES_MAX, PIECE_LINES_MAX - 1, true),
+        (20 * PIECE_LINES_MAX, PIECE_LINES_MAX - 1, false),
+        (180_000, 2, true),
     ] {
         let (old, new) = (text(count, 3, once), text(count, 5, once));
         let page = compare(Some(&old), &new);
