@@ -4,11 +4,15 @@
 //! are flags: list, show, accept, reject. Neither ever writes the file that a diff is about; the
 //! agent does, with the contents of the answer.
 
+// Without a screen some of it has no use.
+#![cfg_attr(not(unix), allow(dead_code))]
+
 mod compare;
 #[cfg(unix)]
 mod drive;
 mod edit;
 mod frame;
+mod hunks;
 mod keys;
 mod layout;
 mod page;

@@ -47,6 +47,7 @@ const ROOMS: [Room; 9] = [
         homes: &[
             ("src/reactor/", "children are started and reaped by the loop"),
             ("src/cli/claude.rs", "becomes another program; no loop runs"),
+            ("src/cli/review/drive.rs", "an editor has the terminal until it ends"),
         ],
         advice: "ask for Effect::Spawn",
     },

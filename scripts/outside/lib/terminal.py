@@ -1,4 +1,5 @@
-"""The real Claude Code CLI in a private tmux, with a clean environment and a HOME of its own.
+"""A program in a private tmux: the real Claude Code CLI, with a clean environment and a HOME of its
+own, or one of ours.
 
 Nothing of the person's own settings is seen or touched, and nothing leaves the loopback address.
 """
@@ -47,10 +48,13 @@ def answer_first_questions(config_folder, workspace):
 
 
 class Terminal:
-    """One CLI and its screen."""
+    """One program and its screen."""
+
+    started = 0
 
     def __init__(self, program, workspace, environment, arguments):
-        self.socket = "footbridge-%d" % os.getpid()
+        Terminal.started += 1
+        self.socket = "footbridge-%d-%d" % (os.getpid(), Terminal.started)
         command = ["env", "-i"] + ["%s=%s" % pair for pair in environment.items()]
         command += [program] + list(arguments)
         self.tmux("new-session", "-d", "-s", "cli", "-x", "120", "-y", "45", "-c", workspace,

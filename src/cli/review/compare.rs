@@ -6,17 +6,12 @@
 
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
+use imara_diff::{Hunk, InternedInput};
+
+use super::hunks::hunks;
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
-
-/// Lines between the first change and the last, up to which changes are placed as people would
-/// place them.
-const FINE_LINES_MAX: usize = 10_000;
-
-/// The same, up to which changes are told apart at all: seconds at worst.
-const LINES_MAX: usize = 200_000;
 
 /// The byte order mark, as text.
 const MARK: char = '\u{feff}';
@@ -75,8 +70,7 @@ pub(super) fn compare(old: Option<&str>, new: &str) -> Difference {
         added: hunks.iter().map(|hunk| hunk.after.len()).sum(),
     };
     if !is_fine {
-        let text =
-            "too many lines to tell apart what changed between the first change and the last";
+        let text = "too many changes that repeat to tell them all apart; long ones may hold others";
         page.lines.push(line(Kind::Note, text));
     }
     if hunks.is_empty() {
@@ -89,30 +83,6 @@ pub(super) fn compare(old: Option<&str>, new: &str) -> Difference {
         push_group(&mut page.lines, group, &input);
     }
     page
-}
-
-/// The changes, and whether they are told apart. Where lines repeat, the time that a comparison
-/// takes grows with the square of their number, so the care taken depends on it.
-fn hunks(input: &InternedInput<Piece<'_>>) -> (Vec<Hunk>, bool) {
-    let (before, after) = (&input.before, &input.after);
-    let head = before.iter().zip(after).take_while(|(old, new)| old == new).count();
-    let rest = before[head..].iter().rev().zip(after[head..].iter().rev());
-    let tail = rest.take_while(|(old, new)| old == new).count();
-    let (removed, added) = (head..before.len() - tail, head..after.len() - tail);
-    match removed.len().max(added.len()) {
-        lines if lines <= FINE_LINES_MAX => {
-            let mut diff = Diff::compute(Algorithm::Histogram, input);
-            diff.postprocess_lines(input);
-            (diff.hunks().collect(), true)
-        }
-        lines if lines <= LINES_MAX => {
-            (Diff::compute(Algorithm::Myers, input).hunks().collect(), true)
-        }
-        _ => {
-            let range = |range: Range<usize>| range.start as u32..range.end as u32;
-            (vec![Hunk { before: range(removed), after: range(added) }], false)
-        }
-    }
 }
 
 /// A line of a file.

@@ -100,6 +100,10 @@ impl<'a> Driver<'a> {
             if let Some(end) = self.end.take() {
                 return (end, self.kept);
             }
+            if self.was_told_meanwhile() {
+                self.refresh();
+                continue;
+            }
             if let Err(error) = self.step() {
                 return (End::Terminal(error), self.kept);
             }
@@ -216,6 +220,11 @@ impl<'a> Driver<'a> {
             Ok((pending, _)) => self.review.set_pending(pending),
             Err(_) => self.lose(),
         }
+    }
+
+    /// Whether news came with an answer: the socket will not tell of it again.
+    fn was_told_meanwhile(&mut self) -> bool {
+        self.client.as_mut().is_some_and(|client| !client.take_notifications().is_empty())
     }
 
     fn take_news(&mut self) {

@@ -48,6 +48,7 @@ impl Copy {
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let name = format!("footbridge-{:016x}", u64::from_be_bytes(random));
         let folder = parent.join(name);
+        #[cfg_attr(not(unix), allow(unused_mut))] // Modes are set on Unix alone.
         let mut builder = DirBuilder::new();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

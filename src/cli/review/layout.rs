@@ -6,6 +6,8 @@
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::stdx::one_line::moves_the_cursor;
+
 use super::compare::{Kind, Line};
 
 /// Columns between tab stops.
@@ -177,15 +179,15 @@ fn escape(letter: char) -> String {
     letter.escape_default().collect()
 }
 
-/// Controls but the tab, separators of lines, marks that turn the text around, and characters
-/// that cannot be seen at all. Joiners stay: scripts and emoji need them.
+/// What moves the cursor but the tab, and characters that cannot be seen at all. Joiners stay:
+/// scripts and emoji need them.
 fn is_escaped(letter: char) -> bool {
     match letter {
         '\t' | '\u{200c}' | '\u{200d}' => false,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
-        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => true,
+        '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' => true,
         '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => true,
-        letter => letter.is_control(),
+        letter => moves_the_cursor(letter),
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) fn names(pending: &[&Pending]) -> String {
 /// The path as a person standing in `here` would write it, control characters spelled out.
 pub(super) fn path_from(path: &str, here: &str) -> String {
     let below = path.strip_prefix(here).and_then(|rest| rest.strip_prefix('/'));
-    escaped(below.filter(|rest| !rest.is_empty()).unwrap_or(path))
+    escaped(below.filter(|_| !here.is_empty()).unwrap_or(path))
 }
 
 #[cfg(test)]
@@ -204,6 +204,9 @@ mod tests {
              #12  1 min 1 s  client_1  /elsewhere/x  x\\n\\u{1b}[2J\n"
         );
         assert_eq!(list(&[], "/w"), "");
+        for (here, expected) in [("/w", "a"), ("/", "/w/a"), ("", "/w/a"), ("/w/a", "/w/a")] {
+            assert_eq!(path_from("/w/a", here), expected, "{here}");
+        }
     }
 
     #[test]

@@ -289,6 +289,7 @@ impl Review {
 
     /// Asks for the oldest diff that was not skipped.
     fn advance(&mut self) {
+        self.outputs.retain(|output| !matches!(output, Output::Open(_)));
         let next = self.pending.iter().find(|diff| !self.skipped.contains(&diff.id));
         if let Some(next) = next {
             self.outputs.push_back(Output::Open(next.id));

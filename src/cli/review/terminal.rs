@@ -214,3 +214,38 @@ fn drain(mut pipe: &UnixStream) -> bool {
     }
     was_filled
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::LocalModes;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_tells() {
+        let far = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&far).unwrap();
+        unlockpt(&far).unwrap();
+        let path = ptsname(&far, Vec::new()).unwrap().into_string().unwrap();
+        let near = OwnedFd::from(File::options().read(true).write(true).open(path).unwrap());
+        let is_cooked = || {
+            tcgetattr(&near).unwrap().local_modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+        };
+        let terminal = Terminal::on(near.try_clone().unwrap(), near.try_clone().unwrap()).unwrap();
+        assert!(!is_cooked());
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            // The hook alone does it, and the owner's end again.
+            let _terminal = std::mem::ManuallyDrop::new(terminal);
+            panic!("as a bug would");
+        }));
+        assert!(panicked.is_err() && is_cooked());
+        let mut drawn = [0; 256];
+        let len = rustix::io::read(&far, &mut drawn).unwrap();
+        let drawn = String::from_utf8_lossy(&drawn[..len]).into_owned();
+        assert!(drawn.starts_with(ENTER) && drawn.contains(LEAVE), "{drawn:?}");
+    }
+}

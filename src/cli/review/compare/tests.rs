@@ -1,3 +1,4 @@
+use super::super::hunks::PIECE_LINES_MAX;
 use super::*;
 
 /// The page as `diff -u` would print it.
@@ -119,28 +120,29 @@ fn a_byte_order_mark_is_no_part_of_the_first_line() {
 }
 
 #[test]
-fn many_lines_that_repeat_are_compared_in_good_time() {
-    let every = |count: usize, step: usize| -> String {
-        (0..count).map(|n| if n % step == 0 { "x\n" } else { "\n" }).collect()
+fn long_files_are_compared_in_good_time_and_truly() {
+    // Lines that repeat, with some among them that do not.
+    let text = |count: usize, step: usize, once: usize| -> String {
+        let line = |n: usize| match n {
+            n if n % once == 0 => format!("{n}\n"),
+            n if n % step == 0 => "x\n".to_owned(),
+            _ => "\n".to_owned(),
+        };
+        (0..count).map(line).collect()
     };
-    for count in [FINE_LINES_MAX, LINES_MAX, LINES_MAX + 40] {
-        let (old, new) = (every(count, 3), every(count, 5));
+    for (count, once, is_fine) in [
+        (PIECE_LINES_MAX, usize::MAX, true),
+        (PIECE_LINES_MAX + 40, usize::MAX, false),
+        (10 * PIECE_LINES_MAX, PIECE_LINES_MAX - 1, true),
+        (20 * PIECE_LINES_MAX, PIECE_LINES_MAX - 1, false),
+        (180_000, 2, true),
+    ] {
+        let (old, new) = (text(count, 3, once), text(count, 5, once));
         let page = compare(Some(&old), &new);
-        let is_told = page.lines.iter().any(|line| line.text.starts_with("too many lines"));
-        assert_eq!(is_told, count > LINES_MAX);
-        assert!(page.added > 0 && page.removed > 0);
+        let is_told = page.lines.iter().any(|line| line.text.starts_with("too many changes"));
+        assert_eq!(is_told, !is_fine, "{count} {once}");
         assert_eq!(applied(&old, &page), new);
     }
-}
-
-#[test]
-fn what_is_alike_around_many_changes_is_left_out() {
-    let lines = |tag: &str| -> String { (0..=LINES_MAX).map(|n| format!("{tag}{n}\n")).collect() };
-    let (old, new) = (format!("a\n{}z\n", lines("x")), format!("a\n{}z\n", lines("y")));
-    let page = compare(Some(&old), &new);
-    assert_eq!((page.removed, page.added), (LINES_MAX + 1, LINES_MAX + 1));
-    let first: Vec<&str> = page.lines.iter().skip(1).take(2).map(|line| &*line.text).collect();
-    assert_eq!(first, ["@@ -1,200003 +1,200003 @@", "a"]);
 }
 
 #[test]

@@ -178,6 +178,15 @@ fn nothing_can_be_answered_while_the_bridge_is_away() {
 }
 
 #[test]
+fn the_next_diff_is_asked_for_once_and_is_one_that_waits() {
+    let mut review = Review::new(SIZE);
+    review.set_pending(vec![example(1, "1.rs"), example(2, "2.rs")]);
+    review.set_pending(vec![example(2, "2.rs"), example(3, "3.rs")]);
+    assert_eq!(review.poll_output(), Some(Output::Open(2)));
+    assert_eq!(review.poll_output(), None);
+}
+
+#[test]
 fn another_size_keeps_the_place_within_the_page() {
     let mut play = Play::new(&[1]);
     play.keys("G");
